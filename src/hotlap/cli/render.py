@@ -1,0 +1,291 @@
+"""Model objects to what a terminal shows. Pure: no printing, no clock, no files.
+
+Every cell is `rich.text.Text` of cleaned text, so nothing that an author wrote is read as markup.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from hotlap.cli import text
+from hotlap.cli.text import ABSENT, clean
+from hotlap.model import (
+    Bandwidth,
+    Calibration,
+    Device,
+    Interval,
+    Kind,
+    Status,
+    Trust,
+    Verdict,
+    WorkloadVerdict,
+)
+
+STATUS_STYLES = {
+    "accepted": "bold green",
+    "correct": "green",
+    "wrong": "bold red",
+    "failed": "bold red",
+    "suspect": "bold yellow",
+    "void": "bold magenta",
+    "skipped": "dim",
+}
+
+# Below these widths an interval goes under its estimate, and the 5th percentile goes.
+_WIDE = 108
+_ROOM_FOR_P05 = 92
+
+_NO_SANDBOX = (
+    "warning: NO SANDBOX. The kernel ran with your rights: your files, your network. "
+    "`hotlap doctor` says what to install"
+)
+
+
+def verdict(given: Verdict, width: int) -> Group:
+    """The table of workloads, the line of verdict, then the detail."""
+    parts: list[RenderableType] = []
+    if given.workloads:
+        parts += [workload_table(given.workloads, width), *absences(given), Text("")]
+    parts += [verdict_line(given), *details(given)]
+    return Group(*parts)
+
+
+# --- the line ------------------------------------------------------------------------------------
+
+
+def verdict_line(given: Verdict) -> Text:
+    """One line to act on: status, problem, then the score, or why there is none, and the device."""
+    line = Text.assemble(
+        (given.status.value, STATUS_STYLES[given.status]),
+        "  ",
+        _text(given.problem.partition("@")[0]),
+        no_wrap=True,  # a terminal may break it, a pipe gets one line
+        overflow="ignore",
+    )
+    for part in [*_reason_head(given), *_score_parts(given), device_name(given.device)]:
+        line.append("  ").append_text(_text(part))
+    return line
+
+
+def _reason_head(given: Verdict) -> list[str]:
+    if given.status is Status.accepted:
+        return []
+    return [(given.reason or "no reason given").splitlines()[0]]
+
+
+def _score_parts(given: Verdict) -> list[str]:
+    score = given.score
+    if score is None:
+        return []
+    n = _fewest_rounds(given.workloads)
+    bounds = text.time_bounds(score.time_ns, score.ci_low_ns, score.ci_high_ns)
+    parts = [f"{text.time(score.time_ns)} {bounds}" + (f" n={n}" if n is not None else "")]
+    if score.speedup is not None:
+        parts.append(f"{_speedup(score.speedup, score.speedup_ci, ' ', ' vs baseline')}")
+    if score.floor_fraction is not None:
+        parts.append(f"{text.percent(score.floor_fraction)} of floor")
+    return parts
+
+
+def _fewest_rounds(workloads: Iterable[WorkloadVerdict]) -> int | None:
+    return min((w.time_ns.n for w in workloads if w.time_ns is not None), default=None)
+
+
+def device_name(device: Device) -> str:
+    """`NVIDIA H200`, or for a CPU its name and number of cores."""
+    return f"{device.name}, {device.cores} cores" if device.kind == "cpu" else device.name
+
+
+# --- the table -----------------------------------------------------------------------------------
+
+
+def workload_table(workloads: Sequence[WorkloadVerdict], width: int) -> Table:
+    """A row a workload. Columns of times appear only where something was timed."""
+    timed = any(w.time_ns is not None for w in workloads)
+    with_p05 = width >= _ROOM_FOR_P05 and any(w.time_ns and w.time_ns.p05 is not None for w in workloads)
+    gap = " " if width >= _WIDE else "\n"
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("workload", no_wrap=True)
+    table.add_column("axes", overflow="fold")
+    if timed:
+        table.add_column("time", no_wrap=True)
+        if with_p05:
+            table.add_column("p5", no_wrap=True)
+        table.add_column("vs baseline", no_wrap=True)
+        table.add_column("of floor", justify="right", no_wrap=True)
+    table.add_column("error/tol", justify="right", no_wrap=True)
+    table.add_column("status", no_wrap=True)
+    for workload in workloads:
+        cells = [_text(workload.kind.value), _text(text.axes(workload.axes))]
+        if timed:
+            cells.append(_text(_time(workload.time_ns, gap)))
+            if with_p05:
+                cells.append(_text(text.time(workload.time_ns.p05 if workload.time_ns else None)))
+            cells.append(_text(_speedup(workload.speedup, workload.speedup_ci, gap)))
+            cells.append(_text(text.percent(floor_fraction(workload))))
+        cells.append(_text(text.number(workload.error_over_tolerance)))
+        cells.append(_status(workload.status))
+        table.add_row(*cells)
+    return table
+
+
+def floor_fraction(workload: WorkloadVerdict) -> float | None:
+    """Floor over time: 1 where the kernel is as fast as the machine can move the bytes."""
+    if workload.floor_ns is None or workload.time_ns is None:
+        return None
+    return workload.floor_ns / workload.time_ns.estimate
+
+
+def _time(interval: Interval | None, gap: str) -> str:
+    if interval is None:
+        return ABSENT
+    bounds = text.time_bounds(interval.estimate, interval.ci_low, interval.ci_high)
+    return f"{text.time(interval.estimate)}{gap}{bounds}"
+
+
+def _speedup(value: float | None, bounds: tuple[float, float] | None, gap: str, after: str = "") -> str:
+    if value is None:
+        return ABSENT
+    estimate = text.speedup(value, bounds) + after
+    return estimate if bounds is None else f"{estimate}{gap}{text.speedup_bounds(value, bounds)}"
+
+
+def _status(status: str) -> Text:
+    return Text(clean(status, one_line=True), style=STATUS_STYLES.get(status, ""))
+
+
+def absences(given: Verdict) -> list[Text]:
+    """Why a dash stands in the table: each reason once."""
+    bench = [w for w in given.workloads if w.kind is Kind.bench]
+    timed = any(w.time_ns is not None for w in given.workloads)
+    reasons = [f"no floor: {r}" for r in _unique(w.floor_reason for w in bench if w.floor_ns is None)]
+    if given.score is None and given.score_reason:
+        reasons.append(f"no score: {given.score_reason}")
+    if timed and any(w.kind is not Kind.bench for w in given.workloads):
+        reasons.append("test and hidden workloads are checked, never timed")
+    return [Text(f"{ABSENT} {clean(reason, one_line=True)}", style="dim") for reason in reasons]
+
+
+# --- the detail ----------------------------------------------------------------------------------
+
+
+def details(given: Verdict) -> list[RenderableType]:
+    """What belongs under the line: reasons, traceback, output, findings, gaps, and where the time went."""
+    parts: list[RenderableType] = []
+    parts += _rest_of_reason(given)
+    parts += _workload_errors(given)
+    if given.fault is not None and given.status is Status.void:
+        blame = f"fault of the {given.fault.value}, not of the kernel: this never counts against it"
+        parts.append(Text(blame, style="dim"))
+    if given.detail:
+        parts += _block("detail", given.detail)
+    if given.output:
+        parts += _block("output of the kernel", given.output)
+    parts += [_finding(f.rule, f.file, f.line, f.fact) for f in given.findings]
+    parts += sandbox_warnings(given)
+    if given.trust is Trust.self_reported:
+        why = given.trust_reason or "the referee did not hold the clock"
+        parts.append(_warning(f"self-reported, so it never ranks: {why}"))
+    parts += _checked(given)
+    parts.append(_footer(given))
+    return parts
+
+
+def _rest_of_reason(given: Verdict) -> list[Text]:
+    lines = (given.reason or "").splitlines()
+    shown_in_line = 0 if given.status is Status.accepted else 1
+    return [_text(line) for line in lines[shown_in_line:]]
+
+
+def _workload_errors(given: Verdict) -> list[Text]:
+    """The message of each faulty workload, unless the line of verdict has said it already."""
+    said = given.reason or ""
+    return [
+        Text.assemble((w.status, STATUS_STYLES.get(w.status, "")), _text(f"  {text.axes(w.axes)}: {w.error}"))
+        for w in given.workloads
+        if w.error and w.error not in said
+    ]
+
+
+def _block(title: str, body: str) -> list[RenderableType]:
+    return [
+        Rule(Text(title, style="dim"), align="left", style="dim", characters="─"),
+        Padding(Text(clean(body).rstrip("\n")), (0, 0, 0, 2)),
+    ]
+
+
+def _finding(rule: str, file: str, line: int, fact: str) -> Text:
+    return Text.assemble(("finding  ", "cyan"), _text(f"{file}:{line}  {rule}: {fact}"))
+
+
+def sandbox_warnings(given: Verdict) -> list[Text]:
+    """Loud where there was no sandbox, a note for each thing that the one there could not enforce."""
+    gaps = given.sandbox.gaps
+    if given.sandbox.kind == "none":
+        return [Text(_NO_SANDBOX, style="bold red"), *(_text(f"  not enforced: {gap}") for gap in gaps)]
+    return [_warning(f"the sandbox did not enforce: {gap}") for gap in gaps]
+
+
+def _warning(message: str) -> Text:
+    return Text(f"warning: {clean(message)}", style="yellow")
+
+
+def _checked(given: Verdict) -> list[Text]:
+    bench = [w for w in given.workloads if w.kind is Kind.bench and w.checked_calls > 0]
+    if not bench:
+        return []
+    least = min(bench, key=lambda w: w.checked_calls)
+    line = f"checked in full: {least.checked_calls} calls or more of each bench workload"
+    if least.excluded_share is not None:
+        line += f"; had {text.percent(least.excluded_share)} of its calls been wrong, it would have been seen"
+    return [Text(line, style="dim")]
+
+
+def _footer(given: Verdict) -> Text:
+    spent = given.timing
+    spans = {
+        "queued": spent.queued_s,
+        "build": spent.build_s,
+        "check": spent.check_s,
+        "measure": spent.measure_s,
+    }
+    parts = [f"{name} {text.seconds(value)}" for name, value in spans.items() if value >= 0.05]
+    line = " · ".join([f"run {given.run}", *parts, f"total {text.seconds(spent.total_s)}"])
+    return Text(clean(line), style="dim")
+
+
+# --- calibration ---------------------------------------------------------------------------------
+
+
+def calibration(given: Calibration) -> Group:
+    """Bandwidth by footprint, and what a process adds to an interval."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for header in ("footprint", "read", "write", "copy"):
+        table.add_column(header, justify="right")
+    for row in given.bandwidth:
+        table.add_row(*(Text(cell) for cell in _bandwidth_cells(row)))
+    return Group(
+        table,
+        Text(""),
+        Text(f"process to process: ±{text.percent(given.process_part)} is added to the interval of a run"),
+        Text(clean(f"measured {given.measured_at} on {given.device_uuid}"), style="dim"),
+    )
+
+
+def _bandwidth_cells(row: Bandwidth) -> list[str]:
+    return [text.si(row.footprint_bytes, "B"), *(text.si(v, "B/s") for v in (row.read, row.write, row.copy))]
+
+
+# --- shared --------------------------------------------------------------------------------------
+
+
+def _text(value: str) -> Text:
+    return Text(clean(value))
+
+
+def _unique(values: Iterable[str | None]) -> list[str]:
+    return list(dict.fromkeys(value for value in values if value))

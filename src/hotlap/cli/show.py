@@ -1,0 +1,136 @@
+"""`hotlap show`: one problem, as its author states it and as the referee holds it."""
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group, RenderableType
+from rich.markdown import Markdown
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from hotlap.cli import console, options, text
+from hotlap.cli.options import short_name
+from hotlap.cli.text import clean
+from hotlap.model import Problem, TensorSpec
+
+EPILOG = options.examples("hotlap show basics/softmax", "hotlap show basics/softmax --prototype")
+
+
+def show(
+    problem: options.ProblemName,
+    prototype: Annotated[
+        bool, typer.Option("--prototype", help="Only the C prototype that a .cpp or .cu kernel implements.")
+    ] = False,
+    json: options.JsonFlag = False,
+) -> None:
+    """Show a problem: statement, signature, workloads, tolerance, cost."""
+    from hotlap.problems.find import find
+    from hotlap.problems.prototype import c_prototype, python_prototype
+
+    found = find(problem)
+    if json:
+        console.print_json(description(found, c_prototype(found), python_prototype(found)))
+    elif prototype:
+        print(clean(c_prototype(found)))
+    else:
+        console.stdout().print(page(found, c_prototype(found), python_prototype(found)))
+
+
+def description(problem: Problem, c_text: str, python_text: str) -> dict[str, Any]:
+    """What `show --json` prints: the problem's fields, its id, both prototypes."""
+    fields = asdict(problem) | {"folder": str(problem.folder)}
+    return {"id": problem.id} | fields | {"c_prototype": c_text, "python_prototype": python_text}
+
+
+def page(problem: Problem, c_text: str, python_text: str) -> Group:
+    """The whole page of one problem."""
+    parts: list[RenderableType] = [
+        Text.assemble((short_name(problem), "bold"), f"  {clean(problem.title)}"),
+        Text(clean(f"{problem.id}  {' '.join(problem.tags)}"), style="dim"),
+        Text(""),
+        Markdown(clean(problem.statement)),
+        _heading("tensors"),
+        tensor_table(problem),
+        _heading("python"),
+        _code(python_text),
+        _heading("c++"),
+        _code(c_text),
+        _heading("tolerance"),
+        Text(clean(tolerance(problem))),
+        _heading("cost of one call"),
+        Text(clean(cost(problem))),
+        _heading("workloads"),
+        workload_table(problem),
+        Text("\nhidden workloads are drawn in every run: checked, never timed", style="dim"),
+        Text(f"next: hotlap init {clean(short_name(problem))}", style="dim"),
+    ]
+    return Group(*parts)
+
+
+def _heading(title: str) -> Text:
+    return Text(f"\n{title}", style="bold")
+
+
+def _code(source: str) -> Padding:
+    return Padding(Text(clean(source).rstrip("\n")), (0, 0, 0, 2))
+
+
+def tensor_table(problem: Problem) -> Table:
+    """Inputs and outputs: role, name, dtype, shape."""
+    table = _plain_table()
+    for role, specs in (("in", problem.inputs), ("out", problem.outputs)):
+        for spec in specs:
+            cells = (role, spec.name, spec.dtype, shape(spec), _marks(spec))
+            table.add_row(*(Text(clean(cell)) for cell in cells))
+    return table
+
+
+def shape(spec: TensorSpec) -> str:
+    """`(rows, cols)`, or `scalar`."""
+    if spec.shape is None:
+        return "scalar"
+    return f"({', '.join(map(str, spec.shape))}{',' if len(spec.shape) == 1 else ''})"
+
+
+def _marks(spec: TensorSpec) -> str:
+    marks = {"mutable": spec.mutable, "constant": spec.constant}
+    return " ".join(mark for mark, holds in marks.items() if holds)
+
+
+def tolerance(problem: Problem) -> str:
+    """The bound that every element of an output must keep."""
+    given = problem.tolerance
+    line = f"|out - ref| <= atol + rtol*|ref|   rtol = {given.rtol}   atol = {given.atol}"
+    return f"{line}   precision = {problem.precision}" if problem.precision else line
+
+
+def cost(problem: Problem) -> str:
+    """The formulas of compulsory bytes and arithmetic."""
+    given = problem.cost
+    flops = given.flops or text.ABSENT
+    minimal = "  (minimal)" if given.flops and given.flops_are_minimal else ""
+    return f"bytes = {given.bytes or text.ABSENT}   flops = {flops}{minimal}"
+
+
+def workload_table(problem: Problem) -> Table:
+    """A row a workload: device, kind, axes, bytes and flops of one call."""
+    from hotlap.problems.shapes import cost as cost_of
+
+    table = _plain_table("device", "kind", "axes", "bytes", "flops")
+    for workload in problem.workloads:
+        bytes_moved, flops = cost_of(problem, workload.axes)
+        who = (workload.profile, workload.kind.value, text.axes(workload.axes))
+        cells = (*who, text.si(bytes_moved, "B"), text.si(flops, "").strip())
+        table.add_row(*(Text(clean(cell)) for cell in cells))
+    return table
+
+
+def _plain_table(*headers: str) -> Table:
+    table = Table(
+        box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_header=bool(headers)
+    )
+    for header in headers:
+        table.add_column(header, overflow="fold")
+    return table

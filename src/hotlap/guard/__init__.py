@@ -1,0 +1,1 @@
+"""Facts about source text. See `hotlap.guard.guard`."""

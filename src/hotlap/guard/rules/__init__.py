@@ -1,0 +1,1 @@
+"""One rule a file. The list of them is `hotlap.guard.guard.RULES`."""

@@ -1,0 +1,367 @@
+"""The nouns of hotlap as frozen dataclasses. Nothing here imports anything else of hotlap.
+
+Absence is `None` beside a reason, never a sentinel. Units are in the names. JSON is made from these
+classes by `hotlap.schema`; the field names are the wire format.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+JUDGE_VERSION = 1
+VERDICT_SCHEMA = "hotlap.verdict/1"
+
+
+class Status(StrEnum):
+    """What the judge says of a run."""
+
+    accepted = "accepted"
+    wrong = "wrong"  # answers differ from the reference
+    failed = "failed"  # build, crash, timeout, contract
+    suspect = "suspect"  # faster than the machine can move the bytes: held for a human
+    void = "void"  # device, harness, or problem while judging: not the author's fault
+
+
+class Fault(StrEnum):
+    """Whose fault a run that is not accepted is."""
+
+    submission = "submission"
+    problem = "problem"
+    device = "device"
+    harness = "harness"
+
+
+class Trust(StrEnum):
+    """How the time was obtained. Only the first two rank, each on its device's board."""
+
+    referee_gpu = "referee-gpu"
+    referee_host = "referee-host"
+    self_reported = "self-reported"
+
+
+class Kind(StrEnum):
+    """What a workload is for. Hidden ones are drawn in each run, checked and never timed."""
+
+    test = "test"
+    bench = "bench"
+    hidden = "hidden"
+
+
+# --- problem -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """One input or output. `shape` holds axis names, expressions over axes, or numbers; a scalar
+    input has shape None and reaches the kernel as a Python number."""
+
+    name: str
+    dtype: str
+    shape: tuple[str | int, ...] | None
+    mutable: bool = False
+    constant: bool = False
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """Expressions for |out - ref| <= atol + rtol*|ref|; `eps` is the output dtype's epsilon."""
+
+    rtol: str
+    atol: str
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Expressions over axes: compulsory bytes moved and arithmetic done by one call."""
+
+    bytes: str | None = None
+    flops: str | None = None
+    flops_are_minimal: bool = False
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One set of axis values. `profile` names the kind of device that uses it."""
+
+    kind: Kind
+    profile: str
+    axes: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What to compute. `id` is suite/name@version."""
+
+    suite: str
+    name: str
+    version: str
+    title: str
+    folder: Path
+    statement: str
+    tags: tuple[str, ...]
+    axes: Mapping[str, int | None]  # None: a value from each workload
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    tolerance: Tolerance
+    cost: Cost
+    workloads: tuple[Workload, ...]
+    reference_dtype: str = "float64"
+    precision: str | None = None
+
+    @property
+    def id(self) -> str:
+        return f"{self.suite}/{self.name}@{self.version}"
+
+
+# --- submission ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Submission:
+    """Source of one author for one problem; `sha256` of name and text identifies it. `refused` says why a
+    file cannot be judged at all (too large, not text); then `source` is empty."""
+
+    file: str
+    source: str
+    lang: str  # python, triton, cpp, cu
+    sha256: str
+    author: str | None = None
+    refused: str | None = None
+
+
+# --- run: what the referee saw -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Device:
+    """Fingerprint of the machine part that ran the kernel."""
+
+    kind: str  # cpu or cuda
+    name: str
+    uuid: str
+    cores: int
+    memory_bytes: int
+    driver: str
+    os: str
+    python: str
+    torch: str | None
+    contestant_cpus: tuple[int, ...] = ()
+    freezer: str | None = None
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """Which sandbox held the contestant and what it could not enforce."""
+
+    kind: str  # bwrap or none
+    gaps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a workload or a run did not finish: status and fault as the referee saw them."""
+
+    status: Status
+    fault: Fault | None
+    phase: str  # build, load, prepare, call, check, measure
+    message: str
+    detail: str | None = None  # traceback or compiler output, for the author
+    output: str | None = None  # the last of what the kernel printed, escaped
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Rounds of one bench workload. All shapes (rounds,), nanoseconds; rounds are paired by index."""
+
+    calls_per_round: int
+    submission_ns: tuple[int, ...]
+    baseline_ns: tuple[int, ...]
+    empty_ns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Largest errors over every call of a workload that was compared in full."""
+
+    max_abs_error: float | None
+    max_rel_error: float | None
+    error_over_tolerance: float | None
+
+
+@dataclass(frozen=True)
+class WorkloadRun:
+    """What the referee saw of one workload."""
+
+    index: int
+    kind: Kind
+    axes: Mapping[str, int]
+    checked_calls: int
+    total_calls: int
+    sampled_words: int
+    errors: Errors | None
+    failure: Failure | None
+    failed_call: tuple[int, int] | None = None  # (round, call), for replay
+    samples: Samples | None = None
+    bytes_moved: int | None = None
+    flops: int | None = None
+    footprint_bytes: int | None = None
+    mode: str | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A fact about the source text, for a reader. It never decides."""
+
+    rule: str
+    file: str
+    line: int
+    fact: str
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Where the wall time of a run went, in seconds."""
+
+    queued_s: float = 0.0
+    build_s: float = 0.0
+    check_s: float = 0.0
+    measure_s: float = 0.0
+    total_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Run:
+    """The raw result of refereeing one submission on one device.
+
+    `master_key` (hex, 128 bits) lets the author replay any call; it is stored, never published.
+    """
+
+    id: str
+    problem: str
+    submission: Submission
+    style: str | None  # out, returns, or c
+    device: Device
+    trust: Trust
+    trust_reason: str | None
+    sandbox: Sandbox
+    workloads: tuple[WorkloadRun, ...]
+    failure: Failure | None
+    timing: Timing
+    started_at: str
+    hotlap_version: str
+    master_key: str
+    timed: bool
+
+
+# --- verdict -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its 95 % interval from n rounds. `p05` is the 5th percentile."""
+
+    estimate: float
+    ci_low: float
+    ci_high: float
+    n: int
+    p05: float | None = None
+
+
+@dataclass(frozen=True)
+class Score:
+    """The number that ranks; absent unless accepted or suspect."""
+
+    time_ns: float
+    ci_low_ns: float
+    ci_high_ns: float
+    aggregate: str
+    speedup: float | None
+    speedup_ci: tuple[float, float] | None
+    floor_fraction: float | None
+
+
+@dataclass(frozen=True)
+class WorkloadVerdict:
+    """What the judge says of one workload. `status` is correct, wrong, failed, void or skipped."""
+
+    axes: Mapping[str, int] | None
+    kind: Kind
+    status: str
+    mode: str | None = None
+    time_ns: Interval | None = None
+    calls_per_round: int | None = None
+    checked_calls: int = 0
+    excluded_share: float | None = None  # wrong calls of this share would have been seen (1e-6)
+    baseline_time_ns: Interval | None = None
+    speedup: float | None = None
+    speedup_ci: tuple[float, float] | None = None
+    floor_ns: float | None = None
+    floor_reason: str | None = None
+    bound: str | None = None
+    max_abs_error: float | None = None
+    max_rel_error: float | None = None
+    error_over_tolerance: float | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class SubmissionInfo:
+    """What a verdict says of the submission."""
+
+    sha256: str
+    file: str
+    lang: str
+    style: str | None
+    author: str | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the judge says of a run. Appended, versioned by `judge_version`, never edited."""
+
+    run: str
+    status: Status
+    reason: str | None
+    fault: Fault | None
+    detail: str | None
+    output: str | None
+    problem: str
+    submission: SubmissionInfo
+    device: Device
+    trust: Trust
+    trust_reason: str | None
+    sandbox: Sandbox
+    score: Score | None
+    score_reason: str | None
+    workloads: tuple[WorkloadVerdict, ...]
+    findings: tuple[Finding, ...]
+    timing: Timing
+    started_at: str
+    hotlap_version: str
+    judge_version: int = JUDGE_VERSION
+    schema: str = field(default=VERDICT_SCHEMA)
+
+
+# --- calibration ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bandwidth:
+    """Best bandwidth seen at one footprint, bytes a second, for three kinds of traffic."""
+
+    footprint_bytes: int
+    read: float
+    write: float
+    copy: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What this machine can do, measured once and cached by device."""
+
+    device_uuid: str
+    driver: str
+    measured_at: str
+    bandwidth: tuple[Bandwidth, ...]
+    process_part: float = 0.002  # relative half-width added to a run's interval

@@ -1,0 +1,177 @@
+"""Is an answer right? Full comparison against the reference, and samples of words at the end stamp.
+
+Defends against: NaN that compares as equal to everything (a comparison must succeed to count as right),
+infinite tolerances, unwritten and late outputs. Every element of a compared call decides alone: there is
+no mean in which one bad row could hide.
+"""
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hotlap.errors import ProblemError
+from hotlap.model import Errors, Problem
+from hotlap.problems import shapes
+from hotlap.problems.reference import Reference, compute_reference
+from hotlap.referee.buffers import POISON_WORD_BYTES, Layout
+
+if TYPE_CHECKING:
+    import torch
+
+MESSAGE_CHARS = 1000
+NO_ERRORS = Errors(None, None, None)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Of one call: what is wrong, in words, or None; and its errors."""
+
+    wrong: str | None
+    errors: Errors
+
+
+def compare_call(
+    problem: Problem, reference: Reference, axes: dict[str, int], inputs: tuple[Any, ...], outputs: tuple[Any, ...]
+) -> Comparison:
+    """Compare every element of one call's outputs with the reference. inputs are the referee's own.
+
+    Raises ProblemError when the reference, `tolerance` or `check` raises.
+    """
+    if reference.check is not None:
+        return Comparison(_first(_guarded(problem, "check", reference.check, inputs, outputs)), NO_ERRORS)
+    truths = compute_reference(reference, problem, inputs, axes)
+    bounds: Sequence[Any] | None = None
+    if reference.tolerance is not None:
+        wide = tuple(_wide(x) for x in inputs)
+        given = _guarded(problem, "tolerance", reference.tolerance, *wide)
+        bounds = given if isinstance(given, tuple | list) else (given,)
+    worst = NO_ERRORS
+    for index, (spec, out, truth) in enumerate(zip(problem.outputs, outputs, truths, strict=True)):
+        rtol, atol = shapes.tolerance(problem, spec, axes)
+        allowed_atol: Any = atol if bounds is None else bounds[index] + atol
+        wrong, errors = compare_tensor(spec.name, out, truth, rtol, allowed_atol)
+        worst = merge(worst, errors)
+        if wrong is not None:
+            return Comparison(wrong, worst)
+    return Comparison(None, worst)
+
+
+def compare_tensor(
+    name: str, out: "torch.Tensor", truth: "torch.Tensor", rtol: float, atol: "torch.Tensor | float"
+) -> tuple[str | None, Errors]:
+    """Compare one output. Floats: |out - truth| <= atol + rtol*|truth|, NaN and infinities exactly where
+    the truth has them. Integers and bools: equal."""
+    import torch
+
+    if not truth.is_floating_point():
+        bad = out.to(torch.int64) != truth.to(torch.int64)
+        return _complaint(name, bad, out, truth, None), NO_ERRORS
+    got, true = out.to(torch.float64), truth.to(torch.float64)
+    difference = (got - true).abs()
+    allowed = true.abs() * rtol + atol
+    # `<=` is false for NaN, so a NaN is wrong unless the reference has one at the same place.
+    right = (difference <= allowed) & torch.isfinite(true) & torch.isfinite(got)
+    right |= (got == true) & torch.isinf(true)
+    right |= torch.isnan(got) & torch.isnan(true)
+    finite = torch.isfinite(difference)
+    return _complaint(name, ~right, got, true, allowed), _errors(difference[finite], true[finite], _like(allowed, finite))
+
+
+def _like(allowed: Any, mask: Any) -> Any:
+    return allowed.expand_as(mask)[mask]
+
+
+def _errors(difference: Any, truth: Any, allowed: Any) -> Errors:
+    if difference.numel() == 0:
+        return Errors(0.0, 0.0, 0.0)
+    largest = float(difference.max())
+    scale = truth.abs()
+    nonzero = scale > 0
+    relative = float((difference[nonzero] / scale[nonzero]).max()) if bool(nonzero.any()) else 0.0
+    ratio = difference / allowed
+    ratio[difference == 0] = 0.0  # exact, whatever is allowed
+    over = float(ratio.max())
+    return Errors(largest, relative, over if math.isfinite(over) else None)
+
+
+def _complaint(name: str, bad: Any, out: Any, truth: Any, allowed: Any) -> str | None:
+    count = int(bad.sum())
+    if count == 0:
+        return None
+    text = f"output {name}: {count} of {bad.numel()} elements beyond tolerance"
+    if bad.dim() == 0:
+        place, where = (), ""
+    else:
+        place = tuple(int(i) for i in bad.nonzero()[0])
+        where = f"[{', '.join(map(str, place))}]"
+    limit = "" if allowed is None else f" (allowed error {float(allowed.expand_as(bad)[place]):.3g})"
+    return f"{text}; first at {name}{where}: {out[place].item():.9g}, expected {truth[place].item():.9g}{limit}"
+
+
+def merge(a: Errors, b: Errors) -> Errors:
+    """The larger of each error."""
+    return Errors(
+        _larger(a.max_abs_error, b.max_abs_error),
+        _larger(a.max_rel_error, b.max_rel_error),
+        _larger(a.error_over_tolerance, b.error_over_tolerance),
+    )
+
+
+def _larger(a: float | None, b: float | None) -> float | None:
+    known = [x for x in (a, b) if x is not None]
+    return max(known) if known else None
+
+
+def _wide(value: Any) -> Any:
+    import torch
+
+    return value.to(torch.float64) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+
+def _first(violations: Any) -> str | None:
+    found = [str(v) for v in violations]
+    if not found:
+        return None
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return found[0][:MESSAGE_CHARS] + more
+
+
+def _guarded(problem: Problem, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    try:
+        return function(*arguments)
+    except Exception as error:
+        raise ProblemError(
+            f"{problem.folder / 'reference.py'}: {name} raised {type(error).__name__}: {error}"
+        ) from error
+
+
+# --- samples at the end stamp ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Places:
+    """Secretly drawn words of one output over the calls of a round. `words`: shape (calls, k)."""
+
+    words: np.ndarray
+    poison: int
+    mask: int
+
+
+def draw_places(layout: Layout, calls: int, samples: int, poison: int) -> Places:
+    """At least `samples` words over all calls, and one in each; a tiny array counts as one part of a word."""
+    count = max(1, layout.bytes // POISON_WORD_BYTES)
+    each = min(max(1, -(-samples // calls)), 4 * count)
+    generator = np.random.Generator(np.random.Philox(key=int.from_bytes(os.urandom(16), "little")))
+    words = generator.integers(0, count, size=(calls, each))
+    mask = (1 << 64) - 1 if layout.bytes >= POISON_WORD_BYTES else (1 << (8 * layout.bytes)) - 1
+    return Places(words, poison, mask)
+
+
+def unwritten(places: Places, words: np.ndarray) -> int:
+    """How many of the sampled words still hold the poison."""
+    mask = np.uint64(places.mask)
+    return int(((words & mask) == (np.uint64(places.poison) & mask)).sum())

@@ -1,0 +1,167 @@
+"""The machine part that runs kernels: its fingerprint, its lock, and the seats that wait on it."""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+
+from hotlap import model
+from hotlap.errors import DeviceError, UsageError
+from hotlap.referee import cgroup
+from hotlap.referee.limits import Limits
+from hotlap.referee.seat import Seat, runtime_folder
+
+
+class CpuDevice:
+    """The CPU as a device: one core for the referee, the others for contestants.
+
+    Keeps the null seat, and warm contestants for the next run. Use as a context manager.
+    """
+
+    def __init__(self, limits: Limits, freezer: str = "best", on_wait: Callable[[str], None] | None = None):
+        cores = sorted(os.sched_getaffinity(0))
+        if len(cores) < 2:
+            raise DeviceError(
+                "this process may use 1 core; the referee needs one and the contestant another: allow 2 cores"
+            )
+        import torch
+
+        # Threads that spin after an operation would disturb the contestant; calls run side by side instead.
+        torch.set_num_threads(1)
+        cgroup.sweep()
+        self.limits, self.freezer, self._on_wait = limits, freezer, on_wait
+        self.referee_cpu, self.contestant_cpus = cores[0], tuple(cores[1:])
+        self.pool = ThreadPoolExecutor(
+            len(cores), thread_name_prefix="referee", initializer=os.sched_setaffinity, initargs=(0, cores)
+        )
+        self._warm: list[Seat] = []
+        self._null: Seat | None = None
+        self.freezer_found: str | None = None
+        self.info = fingerprint(self.contestant_cpus, None)
+
+    def __enter__(self) -> "CpuDevice":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        for seat in [*self._warm, *([self._null] if self._null else [])]:
+            seat.close()
+        self._warm, self._null = [], None
+        self.pool.shutdown()
+
+    def warm_up(self, count: int = 1) -> None:
+        """Start contestants now, so that the next run finds them ready. Call it between runs only."""
+        self._warm = [seat for seat in self._warm if seat.process.poll() is None]
+        while len(self._warm) < count:
+            self._warm.append(self._start("torch", False))
+
+    def take_seat(self, imports: str = "torch", interpret_triton: bool = False) -> Seat:
+        """A contestant for one submission; nothing of any author has run in it. The caller closes it."""
+        if imports == "torch" and not interpret_triton:
+            while self._warm:
+                seat = self._warm.pop(0)
+                if seat.process.poll() is None:
+                    return seat
+                seat.close()
+        return self._start(imports, interpret_triton)
+
+    def null_seat(self) -> Seat:
+        """A contestant of ours that makes no calls; shared by the runs on this device."""
+        if self._null is None or self._null.process.poll() is not None:
+            self._null = self._start("bare", False)
+        self._null.await_start()
+        return self._null
+
+    def _start(self, imports: str, interpret_triton: bool) -> Seat:
+        return Seat(self.contestant_cpus, self.limits, imports, self.freezer, interpret_triton)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[float]:
+        """Hold the device for this process alone; yields the seconds that were spent waiting."""
+        start = time.monotonic()
+        with open(runtime_folder() / "cpu.lock", "a+") as file:
+            while True:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    file.seek(0)
+                    holder = file.read().strip() or "another process"
+                    if self._on_wait is not None:
+                        self._on_wait(f"waiting for the CPU: held by {holder}")
+                    time.sleep(0.1)
+            file.truncate(0)
+            file.write(f"process {os.getpid()}")
+            file.flush()
+            yield time.monotonic() - start
+            file.truncate(0)
+
+    def set_referee_affinity(self) -> None:
+        """Keep the calling thread on the referee's core: it spins while it times."""
+        self._affinity_before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {self.referee_cpu})
+
+    def restore_affinity(self) -> None:
+        os.sched_setaffinity(0, self._affinity_before)
+
+
+def open_device(
+    name: str = "cpu",
+    on_wait: Callable[[str], None] | None = None,
+    limits: Limits | None = None,
+    freezer: str = "best",
+) -> CpuDevice:
+    """The device called `name`, ready to referee. freezer: best, cgroup2, cgroup1, init.
+
+    Raises UsageError for an unknown name or where torch is missing, DeviceError where the machine is too
+    small.
+    """
+    if name.startswith("cuda"):
+        raise UsageError(f"device {name}: only `cpu` is refereed by this version of hotlap")
+    if name != "cpu":
+        raise UsageError(f"device {name!r} does not exist; allowed: cpu")
+    if sys.platform != "linux":
+        raise UsageError(f"hotlap referees on Linux; this is {sys.platform}")
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        raise UsageError("this needs torch, which is not installed: pip install 'hotlap[torch]'") from None
+    return CpuDevice(limits or Limits(), freezer, on_wait)
+
+
+def fingerprint(contestant_cpus: tuple[int, ...], freezer: str | None) -> model.Device:
+    """Who this CPU is: a stable id from its model, core count and machine id."""
+    import torch
+
+    name, cores = _cpu_name(), os.cpu_count() or 1
+    machine = ""
+    with contextlib.suppress(OSError):
+        machine = Path("/etc/machine-id").read_text().strip()
+    digest = hashlib.sha256(f"{name}|{cores}|{machine or platform.node()}".encode()).hexdigest()
+    return model.Device(
+        kind="cpu",
+        name=name,
+        uuid=f"CPU-{digest[:16]}",
+        cores=cores,
+        memory_bytes=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+        driver=platform.release(),
+        os=platform.system(),
+        python=platform.python_version(),
+        torch=torch.__version__,
+        contestant_cpus=contestant_cpus,
+        freezer=freezer,
+    )
+
+
+def _cpu_name() -> str:
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith(("model name", "Model")):
+                return line.partition(":")[2].strip()
+    return platform.machine()

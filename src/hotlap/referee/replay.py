@@ -1,0 +1,117 @@
+"""Make one call of a stored run again on the same inputs, and keep inputs and outputs for the author."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hotlap.errors import DeviceError, UsageError
+from hotlap.model import Problem, Run, WorkloadRun
+from hotlap.problems import reference as references
+from hotlap.problems import shapes
+from hotlap.referee import build, check
+from hotlap.referee.device import CpuDevice
+from hotlap.referee.referee import load
+from hotlap.referee.rng import derive
+from hotlap.referee.rounds import Assignment, draw_vault
+from hotlap.referee.seat import SeatFailed
+
+
+@dataclass(frozen=True)
+class ReplayResult:
+    """The call that was made again: its place in the run, what was wrong with it now, the files written."""
+
+    run: str
+    problem: str
+    workload: int
+    axes: dict[str, int]
+    round: int
+    call: int
+    wrong: str | None
+    files: tuple[Path, ...]
+
+
+def replay(problem: Problem, run: Run, index: int | None, device: CpuDevice, out: Path) -> ReplayResult:
+    """Replay the failing call of one workload (the first call of one that did not fail).
+
+    Raises UsageError for a workload that the run does not have.
+    """
+    workload = _choose(run, index)
+    round_index, call = workload.failed_call or (0, 0)
+    axes = shapes.all_axes(problem, workload.axes)
+    reference = references.load_reference(problem)
+    key = derive(bytes.fromhex(run.master_key), workload.index, round_index, call)
+    vault = draw_vault(problem, reference, axes, [key], device.pool)
+    files = _dump(out, [s.name for s in problem.inputs], vault.inputs[0])
+    is_compiled = run.submission.lang == "cpp"
+    with device.locked():
+        seat = device.take_seat("bare" if is_compiled else "torch", run.submission.lang == "triton")
+        try:
+            data = run.submission.source.encode()
+            if is_compiled:
+                built = build.build(problem, run.submission, device.limits)
+                if built.library is None:
+                    raise DeviceError(f"run {run.id} does not build here: {built.failure and built.failure.message}")
+                data = built.library
+            seat.await_start()
+            style = load(seat, problem, run.submission, data)
+            seat.thaw()
+            seat.ask("prepare", seat.limits.prepare_s, op="prepare", axes=axes)
+            assignment = Assignment(problem, axes, seat, style, slots=1)
+            try:
+                result = assignment.round(vault, [0], check_words(problem), seat.limits.call_s)
+            finally:
+                assignment.close()
+        except SeatFailed as error:
+            return _result(run, workload, round_index, call, error.failure.message, files)
+        finally:
+            seat.close()
+    outputs = result.outputs[0]
+    files += _dump(out, [s.name for s in problem.outputs], outputs)
+    if reference.check is None:
+        truths = references.compute_reference(reference, problem, vault.inputs[0], axes)
+        files += _dump(out, [f"{s.name}.expected" for s in problem.outputs], truths)
+    comparison = check.compare_call(problem, reference, axes, vault.inputs[0], outputs)
+    return _result(run, workload, round_index, call, result.wrong or comparison.wrong, files)
+
+
+def check_words(problem: Problem) -> int:
+    """Sampled words of a replayed call: enough to see an output that was not written."""
+    return 1024 * len(problem.outputs)
+
+
+def _choose(run: Run, index: int | None) -> WorkloadRun:
+    if not run.workloads:
+        raise UsageError(f"run {run.id} reached no workload; there is no call to replay")
+    if index is None:
+        return next((w for w in run.workloads if w.failure is not None), run.workloads[0])
+    for workload in run.workloads:
+        if workload.index == index:
+            return workload
+    allowed = f"0 to {max(w.index for w in run.workloads)}"
+    raise UsageError(f"run {run.id} has no workload {index}; allowed: {allowed}")
+
+
+def _result(
+    run: Run, workload: WorkloadRun, round_index: int, call: int, wrong: str | None, files: Sequence[Path]
+) -> ReplayResult:
+    return ReplayResult(
+        run.id, run.problem, workload.index, dict(workload.axes), round_index, call, wrong, tuple(files)
+    )
+
+
+def _dump(folder: Path, names: Sequence[str], values: Sequence[Any]) -> list[Path]:
+    """Write tensors and scalars as .npy files; types that NumPy does not have become float32."""
+    import numpy as np
+    import torch
+
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, value in zip(names, values, strict=True):
+        tensor = value if isinstance(value, torch.Tensor) else torch.tensor(value)
+        if tensor.is_floating_point() and tensor.dtype not in (torch.float16, torch.float32, torch.float64):
+            tensor = tensor.to(torch.float32)
+        path = folder / f"{name}.npy"
+        np.save(path, tensor.contiguous().numpy())
+        written.append(path)
+    return written

@@ -1,0 +1,372 @@
+"""One round on one seat: fill the slots, time the calls, read what was written, look again later.
+
+Defends against: outputs written after the clock stopped (poison and samples read while the tree is frozen,
+a second look after it ran on), skipped calls (samples in every call), returned tensors that move, alias or
+lie (the referee reads the memory itself), and writes behind an output's end. A call's inputs are copied
+from the vault while the contestant is frozen: it cannot see them before the clock runs.
+"""
+
+import itertools
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hotlap.model import Failure, Fault, Problem, Status, TensorSpec
+from hotlap.problems import shapes
+from hotlap.problems.reference import Reference, make_inputs
+from hotlap.referee import check
+from hotlap.referee.buffers import Buffer, Layout, poison_word
+from hotlap.referee.rng import Rng
+from hotlap.referee.seat import Seat, SeatFailed, attach
+
+SPAN_BYTES = 1 << 28  # the most memory a returned, non-contiguous array may be spread over
+
+
+@dataclass(frozen=True)
+class Vault:
+    """Inputs of a round's calls, in memory that no contestant can map: tensors, their bytes, scalars."""
+
+    inputs: list[tuple[Any, ...]]
+    arrays: list[list[np.ndarray | None]]
+    scalars: list[list[float]]
+
+
+@dataclass(frozen=True)
+class RoundResult:
+    """time_ns: GO to DONE, the cost of an empty round still inside. outputs: of the calls asked for, as they
+    were at the end stamp. wrong: the first word that was unwritten, late or out of place, in words."""
+
+    time_ns: int
+    outputs: dict[int, tuple[Any, ...]]
+    sampled_words: int
+    wrong: str | None
+    wrong_call: int | None
+
+
+def draw_vault(
+    problem: Problem,
+    reference: Reference,
+    axes: Mapping[str, int],
+    keys: Sequence[int],
+    pool: ThreadPoolExecutor,
+) -> Vault:
+    """Fresh inputs, one key a call, drawn side by side. Raises ProblemError."""
+
+    def one(key: int) -> tuple[Any, ...]:
+        return make_inputs(reference, problem, axes, Rng(key), "cpu")
+
+    inputs = list(pool.map(one, keys)) if len(keys) > 1 else [one(key) for key in keys]
+    arrays = [
+        [None if s.shape is None else raw_bytes(v) for s, v in zip(problem.inputs, call, strict=True)] for call in inputs
+    ]
+    scalars = [[v for s, v in zip(problem.inputs, call, strict=True) if s.shape is None] for call in inputs]
+    return Vault(inputs, arrays, scalars)
+
+
+def raw_bytes(tensor: Any) -> np.ndarray:
+    """A contiguous tensor's memory, shape (bytes,) uint8, not copied."""
+    import torch
+
+    return tensor.reshape(-1).view(torch.uint8).numpy() if tensor.numel() else np.empty(0, np.uint8)
+
+
+def as_tensor(raw: np.ndarray, layout: Layout) -> Any:
+    """A tensor over raw bytes, shape (bytes,) uint8."""
+    import torch
+
+    return torch.from_numpy(raw).view(getattr(torch, layout.dtype)).view(layout.shape)
+
+
+def layout_of(spec: TensorSpec, axes: Mapping[str, int]) -> Layout:
+    return Layout(spec.name, spec.dtype, shapes.shape_of(spec, axes), shapes.itemsize(spec.dtype))
+
+
+def call_bytes(problem: Problem, axes: Mapping[str, int]) -> int:
+    """Bytes of one call's slots, inputs and outputs."""
+    tensors = [s for s in (*problem.inputs, *problem.outputs) if s.shape is not None]
+    return sum(layout_of(s, axes).stride for s in tensors)
+
+
+class Assignment:
+    """One workload's buffers in the hands of one seat. Close it before the seat takes another."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        axes: Mapping[str, int],
+        seat: Seat,
+        style: str,
+        slots: int,
+        writable_inputs: bool = False,
+    ):
+        self.problem, self.axes, self.seat, self.style = problem, axes, seat, style
+        self.inputs: list[Buffer | None] = []
+        self.outputs: list[Buffer] = []
+        self.layouts: list[Returned] | None = None
+        self._results: list[list[Returned]] = []
+        self._poisons = [poison_word(spec.dtype) for spec in problem.outputs]
+        try:
+            for spec in problem.inputs:
+                writable = spec.mutable or writable_inputs
+                self.inputs.append(
+                    None if spec.shape is None else Buffer(layout_of(spec, axes), slots, writable)
+                )
+            for spec in problem.outputs:
+                self.outputs.append(Buffer(layout_of(spec, axes), slots, writable=True))
+            attach(seat, self.inputs, self.outputs, slots)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        for buffer in [*self.inputs, *self.outputs]:
+            if buffer is not None:
+                buffer.close()
+        self.inputs, self.outputs = [], []
+
+    def written_inputs(self, vault: Vault) -> list[str]:
+        """Names of the inputs whose slots no longer hold what the vault holds."""
+        return [
+            spec.name
+            for spec, buffer, array in zip(self.problem.inputs, self.inputs, vault.arrays[0], strict=True)
+            if buffer is not None and array is not None and not np.array_equal(buffer.read(0), array)
+        ]
+
+    def round(self, vault: Vault, wanted: Sequence[int], samples: int, timeout_s: float) -> RoundResult:
+        """Run one round over the vault's calls. wanted: the calls whose outputs come back whole.
+
+        Raises SeatFailed.
+        """
+        calls = len(vault.inputs)
+        seat = self.seat
+        seat.ready(calls, vault.scalars)
+        for call, arrays in enumerate(vault.arrays):
+            for buffer, array in zip(self.inputs, arrays, strict=True):
+                if buffer is not None and array is not None:
+                    buffer.write(call, array)
+        if self.style == "returns":
+            time_ns = seat.time_round(timeout_s)
+            return self._read_returned(time_ns, calls, wanted, samples)
+        self._poisons = [poison_word(b.layout.dtype) for b in self.outputs]
+        for buffer, word in zip(self.outputs, self._poisons, strict=True):
+            buffer.poison(word, calls)
+        time_ns = seat.time_round(timeout_s)
+        return self._read_slots(time_ns, calls, wanted, samples)
+
+    # --- outputs in our own buffers
+
+    def _read_slots(self, time_ns: int, calls: int, wanted: Sequence[int], samples: int) -> RoundResult:
+        row = np.arange(calls)[:, None]
+        places = [
+            check.draw_places(b.layout, calls, samples, word) for b, word in zip(self.outputs, self._poisons, strict=True)
+        ]
+        first = [b.words[row, p.words] for b, p in zip(self.outputs, places, strict=True)]
+        outputs = {
+            call: tuple(as_tensor(b.read(call), b.layout) for b in self.outputs) for call in wanted if call < calls
+        }
+        outside = self._outside(calls)
+        self.seat.finish()
+        second = [b.words[row, p.words] for b, p in zip(self.outputs, places, strict=True)]
+        wrong, wrong_call = self._verdict_on_samples(places, first, second)
+        if outside is not None:
+            raise SeatFailed(_fault(outside))
+        return RoundResult(time_ns, outputs, sum(p.words.size for p in places), wrong, wrong_call)
+
+    def _outside(self, calls: int) -> str | None:
+        """Whether the words behind an output's end were changed."""
+        for buffer, word in zip(self.outputs, self._poisons, strict=True):
+            behind = buffer.words[:calls, -(-buffer.layout.bytes // 8) :]
+            if (behind != np.uint64(word)).any():
+                return f"wrote outside output {buffer.layout.name}: the memory behind its end changed"
+        return None
+
+    def _verdict_on_samples(
+        self, places: Sequence[check.Places], first: Sequence[np.ndarray], second: Sequence[np.ndarray]
+    ) -> tuple[str | None, int | None]:
+        for spec, p, a, b in zip(self.problem.outputs, places, first, second, strict=True):
+            missing = check.unwritten(p, a)
+            if missing:
+                mask = np.uint64(p.mask)
+                call = int(((a & mask) == (np.uint64(p.poison) & mask)).any(axis=1).argmax())
+                text = f"output {spec.name}: {missing} of {a.size} sampled words were never written"
+                return f"{text} when the kernel said it was done", call
+            late = int((a != b).sum())
+            if late:
+                call = int((a != b).any(axis=1).argmax())
+                text = f"output {spec.name}: {late} of {a.size} sampled words changed after the kernel said"
+                return f"{text} it was done", call
+        return None, None
+
+    # --- outputs that the kernel allocated
+
+    def _read_returned(self, time_ns: int, calls: int, wanted: Sequence[int], samples: int) -> RoundResult:
+        seat, count = self.seat, len(self.outputs)
+        is_first = self.layouts is None
+        if self.layouts is None:
+            # Untimed: what the first call returns decides the layout that all timed calls must keep.
+            self.layouts = self._accept(seat.finish())
+        addresses = list(seat.pointers[: calls * count])
+        self._results = [
+            [layout.at(addresses[call * count + i]) for i, layout in enumerate(self.layouts)] for call in range(calls)
+        ]
+        self._refuse_aliases()
+        places = [
+            check.draw_places(b.layout, calls, samples, word)
+            for b, word in zip(self.outputs, self._poisons, strict=True)
+        ]
+        first = [self._sample(i, p) for i, p in enumerate(places)]
+        outputs = {call: self._whole(call) for call in wanted if call < calls}
+        if not is_first and self._accept(seat.finish()) != self.layouts:
+            raise SeatFailed(_fault("returned arrays of another layout than in its first call"))
+        second = [self._sample(i, p) for i, p in enumerate(places)]
+        wrong, wrong_call = self._verdict_on_samples(places, first, second)
+        self._poison_returned()
+        return RoundResult(time_ns, outputs, sum(p.words.size for p in places), wrong, wrong_call)
+
+    def _poison_returned(self) -> None:
+        """Poison what this round returned, while the contestant still holds it: the allocator hands the
+        same memory out in the next round, and an answer that was not computed again must not show through.
+
+        Memory that is not writable to the contestant (an input that was returned) stays as it is.
+        """
+        self._poisons = [poison_word(b.layout.dtype) for b in self.outputs]
+        for returned in self._results:
+            for one, word in zip(returned, self._poisons, strict=True):
+                if one.is_contiguous and one.bytes:
+                    repeated = word.to_bytes(8, "little") * (one.bytes // 8 + 1)
+                    self.seat.write_memory(one.address, repeated[: one.bytes])
+
+    def _accept(self, returned: Sequence[Any]) -> list["Returned"]:
+        """The layouts that the contestant described, if they keep the contract. Raises SeatFailed."""
+        if len(returned) != 1:
+            raise SeatFailed(_fault("returned arrays of different layouts within one round"))
+        specs = self.problem.outputs
+        given = returned[0] if isinstance(returned[0], list) else []
+        if len(given) == 1 and given[0].get("type") == "NoneType" and len(specs) >= 1:
+            names = ", ".join(s.name for s in specs)
+            raise SeatFailed(_fault(f"returned None, expected {names}; return it, or name a parameter `out`"))
+        if len(given) != len(specs):
+            plural = "output" if len(given) == 1 else "outputs"
+            raise SeatFailed(_fault(f"returned {len(given)} {plural}, expected {len(specs)}"))
+        return [parse_returned(spec, b.layout, one) for spec, b, one in zip(specs, self.outputs, given, strict=True)]
+
+    def _refuse_aliases(self) -> None:
+        spans = sorted((r.low, r.low + r.span) for one in self._results for r in one if r.span)
+        for (_, end), (start, _) in itertools.pairwise(spans):
+            if start < end:
+                raise SeatFailed(
+                    _fault(
+                        "returned the same memory from two calls, so the later call overwrites the earlier answer; "
+                        "return fresh arrays, or write into a parameter `out`"
+                    )
+                )
+
+    def _sample(self, index: int, places: check.Places) -> np.ndarray:
+        """Sampled words of one output in every call, shape (calls, k) uint64; strided arrays give elements."""
+        spans: list[tuple[int, int]] = []
+        for call, words in enumerate(places.words):
+            one = self._results[call][index]
+            size = min(8, one.bytes)
+            spans += [(one.word_address(int(w)), one.itemsize if not one.is_contiguous else size) for w in words]
+        length = spans[0][1] if spans else 0
+        data = self.seat.read_memory(spans) if length else bytearray()
+        if data is None:
+            raise SeatFailed(_fault("returned memory that cannot be read"))
+        raw = np.frombuffer(data, np.uint8).reshape(len(spans), length)
+        padded = np.zeros((len(spans), 8), np.uint8)
+        padded[:, :length] = raw
+        return padded.view(np.uint64).reshape(places.words.shape)
+
+    def _whole(self, call: int) -> tuple[Any, ...]:
+        return tuple(self._array(one, b.layout) for one, b in zip(self._results[call], self.outputs, strict=True))
+
+    def _array(self, one: "Returned", layout: Layout) -> Any:
+        data = self.seat.read_memory([(one.low, one.span)]) if one.span else bytearray()
+        if data is None:
+            raise SeatFailed(_fault(f"returned memory for output {layout.name} that cannot be read"))
+        raw = np.frombuffer(data, np.uint8)
+        if not one.span:
+            return as_tensor(np.empty(0, np.uint8), layout)
+        shape, strides = (*one.shape, one.itemsize), (*one.strides, 1)
+        view = np.ndarray(shape, np.uint8, raw.data, one.address - one.low, strides)
+        return as_tensor(np.ascontiguousarray(view).reshape(-1), layout)
+
+
+@dataclass(frozen=True)
+class Returned:
+    """Where one returned array lies: shape, strides in bytes, and the address once it is known."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    itemsize: int
+    address: int = 0
+
+    def at(self, address: int) -> "Returned":
+        return Returned(self.shape, self.strides, self.itemsize, address)
+
+    @property
+    def bytes(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64)) * self.itemsize
+
+    @property
+    def low(self) -> int:
+        return self.address + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True) if s < 0)
+
+    @property
+    def span(self) -> int:
+        """Bytes from the lowest to behind the highest element."""
+        if not self.bytes:
+            return 0
+        reach = sum((n - 1) * abs(s) for n, s in zip(self.shape, self.strides, strict=True))
+        return reach + self.itemsize
+
+    @property
+    def is_contiguous(self) -> bool:
+        expected = self.itemsize
+        for n, s in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if n > 1 and s != expected:
+                return False
+            expected *= n
+        return True
+
+    def word_address(self, word: int) -> int:
+        """Address of a sampled word, or of an element at the same place in a strided array."""
+        if self.is_contiguous:
+            return self.address + 8 * word
+        element = min(word * 8 // self.itemsize, self.bytes // self.itemsize - 1)
+        where = np.unravel_index(element, self.shape)
+        return self.address + sum(int(i) * s for i, s in zip(where, self.strides, strict=True))
+
+
+def parse_returned(spec: TensorSpec, layout: Layout, one: Any) -> Returned:
+    """One described array, checked against the problem. Raises SeatFailed in the contract's words."""
+    kind = one.get("type") if isinstance(one, dict) else None
+    if not isinstance(one, dict) or "shape" not in one:
+        raise SeatFailed(_fault(f"returned {kind or 'nothing'} for output {spec.name}, expected a tensor"))
+    shape, strides = one.get("shape"), one.get("strides")
+    if one.get("device") != "cpu":
+        raise SeatFailed(_fault(f"output {spec.name} is on device {one.get('device')}, expected cpu"))
+    if one.get("dtype") != spec.dtype:
+        raise SeatFailed(_fault(f"output {spec.name} has dtype {one.get('dtype')}, expected {spec.dtype}"))
+    if shape != list(layout.shape):
+        raise SeatFailed(_fault(f"output {spec.name} has shape {shape}, expected {list(layout.shape)}"))
+    if not isinstance(strides, list) or len(strides) != len(layout.shape) or not all(isinstance(s, int) for s in strides):
+        raise SeatFailed(_fault(f"output {spec.name} has no strides"))
+    returned = Returned(layout.shape, tuple(strides), layout.itemsize)
+    if returned.span > SPAN_BYTES and returned.span > 4 * returned.bytes:
+        raise SeatFailed(_fault(f"output {spec.name} is spread over {returned.span} bytes; make it contiguous"))
+    return returned
+
+
+def _fault(message: str) -> Failure:
+    return Failure(Status.failed, Fault.submission, "call", message)
+
+
+def secret_choice(total: int, count: int) -> list[int]:
+    """`count` of 0, ..., total - 1, from the operating system's randomness."""
+    generator = np.random.Generator(np.random.Philox(key=int.from_bytes(os.urandom(16), "little")))
+    return sorted(int(i) for i in generator.choice(total, size=min(count, total), replace=False))

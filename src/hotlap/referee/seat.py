@@ -1,0 +1,420 @@
+"""One contestant process as the referee sees it: start it, ask it, freeze it, time a round, end it.
+
+Defends against a contestant that dies, falls silent, floods its output, stops itself or lies: what went
+wrong is read from exits, signals, time-outs and control groups, never from what it says.
+"""
+
+import contextlib
+import ctypes
+import fcntl
+import gc
+import json
+import mmap
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hotlap.contestant import wire
+from hotlap.errors import HarnessError
+from hotlap.model import Failure, Fault, Status
+from hotlap.referee import sandbox
+from hotlap.referee.buffers import SIZE_SEALS, Buffer
+from hotlap.referee.cgroup import Cgroup
+from hotlap.referee.limits import Limits
+
+BOOT = "import sys; sys.path[:0] = {paths!r}; from hotlap.contestant.main import main; main(sys.argv[1:])"
+OUTPUT_KEPT = 16 << 10
+SPINS = 2000  # reads of DONE between two looks at the clock and at the process
+PIPE_BYTES = 1 << 20
+
+
+class SeatFailed(Exception):
+    """The contestant did not do what it was asked; `failure` says how the referee saw it."""
+
+    def __init__(self, failure: Failure):
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class Seat:
+    """A sandboxed contestant process. Close it on every path: `close` ends the whole process tree."""
+
+    def __init__(
+        self,
+        cpus: tuple[int, ...],
+        limits: Limits,
+        imports: str = "torch",
+        freezer: str = "best",
+        interpret_triton: bool = False,
+    ):
+        self.limits, self.imports = limits, imports
+        self.output = bytearray()
+        self.round_number = 0
+        self.frozen = False
+        self.cgroup = Cgroup(limits.memory_bytes, limits.processes, cpus, freezer)
+        self.folder = Path(tempfile.mkdtemp(prefix="seat-", dir=runtime_folder()))
+        self._open_control_block()
+        ours, theirs = socket.socketpair()
+        self.channel = wire.Channel(ours)
+        self.channel.know_peer()
+        init_ours, init_theirs = socket.socketpair()
+        self.init = init_ours if self._needs_own_init(freezer) else None
+        self._output_fd, output_write = os.pipe()
+        os.set_blocking(self._output_fd, False)
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(self._output_fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        filter_fd = sandbox.seccomp_file()
+        program = self._program(theirs.fileno(), init_theirs.fileno(), interpret_triton)
+        binds = [("--ro-bind", str(self.folder), sandbox.INSIDE_SUBMISSION), *sandbox.package_binds()]
+        variables = sandbox.environment(len(cpus), interpret_triton)
+        command = sandbox.wrap(program, binds, variables, self.init is not None, filter_fd)
+        fds = [fd for fd in (theirs.fileno(), init_theirs.fileno() if self.init else None, filter_fd) if fd is not None]
+        cwd = str(self.folder) if sandbox.kind() == "none" else None
+        self.process = sandbox.spawn(sandbox.join(self.cgroup.joins, command), fds, cpus, output_write, cwd)
+        theirs.close()
+        init_theirs.close()
+        if self.init is None:
+            init_ours.close()
+        os.close(output_write)
+        if filter_fd is not None:
+            os.close(filter_fd)
+        self.is_ready = False
+
+    def _needs_own_init(self, freezer: str) -> bool:
+        return self.cgroup.freezer is None and freezer in ("best", "init") and sandbox.kind() == "bwrap"
+
+    def _program(self, fd: int, init_fd: int, interpret_triton: bool) -> list[str]:
+        inside = sandbox.kind() == "bwrap"
+        paths = [sandbox.INSIDE_PACKAGES if inside else str(sandbox.PACKAGE.parent), *sandbox.package_folders()]
+        rlimits = {"RLIMIT_CORE": 0}
+        if "no pids cgroup" in self.cgroup.gaps:
+            rlimits["RLIMIT_NPROC"] = self.limits.processes
+        if "no memory cgroup" in self.cgroup.gaps:
+            rlimits["RLIMIT_AS"] = self.limits.memory_bytes + (8 << 30)  # shared buffers and torch's reserves
+        main = [sys.executable, "-I", "-c", BOOT.format(paths=paths), str(fd), self.imports, json.dumps(rlimits)]
+        if self.init is None:
+            return main
+        init = f"{sandbox.INSIDE_PACKAGES}/hotlap/contestant/init.py"
+        return [sys.executable, "-I", "-S", init, str(init_fd), str(fd), *main]
+
+    def _open_control_block(self) -> None:
+        fd = os.memfd_create("hotlap-control", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(fd, wire.CONTROL_BYTES)
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, SIZE_SEALS | fcntl.F_SEAL_SEAL)
+        self._control_fd = fd
+        self._control = mmap.mmap(fd, wire.CONTROL_BYTES, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
+        words = memoryview(self._control).cast("Q")
+        self._go = words[wire.GO // 8 : wire.GO // 8 + 1]
+        self._done = words[wire.DONE // 8 : wire.DONE // 8 + 1]
+        self.pointers = words[wire.POINTERS // 8 :]
+
+    @property
+    def freezer(self) -> str | None:
+        return "init" if self.init is not None else self.cgroup.freezer
+
+    @property
+    def gaps(self) -> list[str]:
+        """What this machine could not enforce for this contestant."""
+        missing = [*sandbox.gaps(), *self.cgroup.gaps]
+        if self.freezer is None:
+            missing.append("the process tree cannot be frozen: late work is not excluded")
+        return missing
+
+    # --- talk
+
+    def await_start(self) -> None:
+        """Wait until the interpreter is up; shares the control block. Raises SeatFailed, HarnessError."""
+        if self.is_ready:
+            return
+        try:
+            self.channel.receive(self.limits.start_s, self.drain)
+        except (wire.PeerGone, wire.PeerSilent):
+            self.drain()
+            tail = bytes(self.output).decode(errors="replace").strip()[-500:]
+            raise HarnessError(f"a contestant process did not start: {tail or 'no output'}") from None
+        self.pid = self.channel.peer_pid or self.process.pid
+        self.channel.send(fds=[self._control_fd], op="control")
+        self._reply("load", self.limits.start_s)
+        self.is_ready = True
+
+    def place(self, name: str, data: bytes) -> str:
+        """Put a file into the contestant's private folder; returns its path as the contestant sees it."""
+        path = self.folder / name
+        path.write_bytes(data)
+        path.chmod(0o555)
+        return f"{sandbox.INSIDE_SUBMISSION}/{name}" if sandbox.kind() == "bwrap" else str(path)
+
+    def ask(self, phase: str, timeout_s: float, fds: Sequence[int] = (), **message: Any) -> dict[str, Any]:
+        """Send one message and return its answer. Raises SeatFailed."""
+        try:
+            self.channel.send(fds=fds, **message)
+        except wire.PeerGone:
+            raise self._gone(phase) from None
+        return self._reply(phase, timeout_s)
+
+    def _reply(self, phase: str, timeout_s: float) -> dict[str, Any]:
+        try:
+            reply = self.channel.receive(timeout_s, self.drain)
+        except wire.PeerSilent:
+            raise self._silent(phase, timeout_s) from None
+        except wire.PeerGone:
+            raise self._gone(phase) from None
+        if reply.get("op") == "error":
+            self.drain()
+            raise SeatFailed(self._failure(phase, str(reply.get("message")), str(reply.get("traceback") or "")))
+        return reply
+
+    def drain(self) -> None:
+        """Take what the contestant printed off its pipe; the last 16 KB are kept."""
+        for _ in range(64):  # bounded: it may print as fast as we read
+            try:
+                chunk = os.read(self._output_fd, 1 << 16)
+            except OSError:
+                return
+            if not chunk:
+                return
+            self.output += chunk
+            del self.output[:-OUTPUT_KEPT]
+
+    # --- rounds
+
+    def ready(self, calls: int, scalars: Sequence[Sequence[float]]) -> None:
+        """Announce a round and freeze the tree while it spins on GO."""
+        self.thaw()
+        self.round_number += 1
+        number = self.round_number
+        reply = self.ask("call", self.limits.call_s, op="round", number=number, calls=calls, scalars=list(scalars))
+        if reply.get("op") != "ready":
+            raise SeatFailed(self._failure("call", "broke the protocol: it did not answer `ready`"))
+        self.freeze()
+
+    def time_round(self, timeout_s: float) -> int:
+        """Nanoseconds from GO to DONE; the tree is frozen before and after. Raises SeatFailed."""
+        go, done, number, clock = self._go, self._done, self.round_number, time.perf_counter_ns
+        before = done[0]
+        thaw = self._thaw_tree
+        gc.disable()
+        try:
+            start = clock()
+            go[0] = number
+            thaw()
+            self.frozen = False
+            limit = start + int(timeout_s * 1e9)
+            while True:
+                for _ in range(SPINS):
+                    if done[0] != before:
+                        end = clock()
+                        break
+                else:
+                    self.drain()
+                    if clock() > limit:
+                        raise self._silent("call", timeout_s)
+                    if self.process.poll() is not None or self._channel_closed():
+                        raise self._gone("call")
+                    continue
+                break
+        finally:
+            gc.enable()
+        self.freeze()
+        if done[0] == number | wire.RAISED:
+            self.thaw()
+            self._reply("call", self.limits.call_s)
+            raise SeatFailed(self._failure("call", "broke the protocol: it signalled an error and sent none"))
+        return end - start
+
+    def finish(self) -> list[list[dict[str, Any]]]:
+        """What the calls of the round returned, as the contestant tells it; frozen again after."""
+        self.thaw()
+        reply = self._reply("call", self.limits.call_s)
+        self.freeze()
+        returned = reply.get("returned")
+        if reply.get("op") != "finished" or not isinstance(returned, list):
+            raise SeatFailed(self._failure("call", "broke the protocol: it did not describe its round"))
+        return returned
+
+    def _channel_closed(self) -> bool:
+        try:
+            return self.channel.sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
+    # --- freeze and thaw
+
+    def freeze(self) -> None:
+        if self.frozen:
+            return
+        if self.init is not None:
+            self._order(b"F")
+        else:
+            self.cgroup.freeze()
+        self.frozen = True
+
+    def thaw(self) -> None:
+        if self.frozen:
+            self._thaw_tree()
+            self.frozen = False
+
+    def _thaw_tree(self) -> None:
+        if self.init is not None:
+            self._order(b"T")
+        else:
+            self.cgroup.thaw()
+
+    def _order(self, order: bytes) -> None:
+        """Have process 1 of the sandbox stop or continue the rest, and wait until it has."""
+        init = self.init
+        if init is None:
+            return
+        init.settimeout(5)
+        try:
+            init.send(order)
+            if init.recv(1) != order.lower():
+                raise self._gone("call")
+        except TimeoutError:
+            raise HarnessError("the sandbox's process 1 did not answer within 5 s") from None
+        except OSError:
+            raise self._gone("call") from None
+
+    # --- memory of the contestant, read while it is frozen
+
+    def read_memory(self, spans: Sequence[tuple[int, int]]) -> bytearray | None:
+        """Bytes at (address, length) spans, one after the other; None when any of it is not mapped."""
+        return _vm(libc.process_vm_readv, self.pid, spans, None)
+
+    def write_memory(self, address: int, data: bytes) -> bool:
+        return _vm(libc.process_vm_writev, self.pid, [(address, len(data))], data) is not None
+
+    # --- what went wrong
+
+    def _failure(self, phase: str, message: str, detail: str = "", fault: Fault = Fault.submission) -> Failure:
+        return Failure(
+            status=Status.failed,
+            fault=fault,
+            phase=phase,
+            message=printable(message),
+            detail=printable(detail) or None,
+            output=printable(bytes(self.output).decode(errors="replace")) or None,
+        )
+
+    def _silent(self, phase: str, timeout_s: float) -> SeatFailed:
+        message = f"did not answer within {timeout_s:g} s"
+        if _state(self.pid) in ("T", "t"):
+            message += " (its process had stopped itself)"
+        return SeatFailed(self._failure(phase, message))
+
+    def _gone(self, phase: str) -> SeatFailed:
+        """Say how the process ended."""
+        with contextlib.suppress(OSError, HarnessError):
+            self.cgroup.thaw()
+        deadline = time.monotonic() + 3
+        while self.process.poll() is None and time.monotonic() < deadline:
+            self.drain()
+            time.sleep(0.005)
+        self.drain()
+        code = self.process.poll()
+        if self.cgroup.oom_kills():
+            message = f"ran out of memory: at most {self.limits.memory_bytes / 1e9:.1f} GB"
+        elif code is None:
+            message = "closed its channel to the referee"
+        elif code > 128 or code < 0:
+            message = f"was killed by {_signal_name(-code if code < 0 else code - 128)}"
+        else:
+            message = f"exited with code {code} before it answered"
+        return SeatFailed(self._failure(phase, message))
+
+    # --- end
+
+    def close(self) -> None:
+        """End the process tree and give everything back. Safe to call twice."""
+        if self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.process.pid, signal.SIGKILL)
+        self.cgroup.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(5)
+        self.channel.close()
+        if self.init is not None:
+            self.init.close()
+        for fd in (self._output_fd, self._control_fd):
+            with contextlib.suppress(OSError):
+                os.close(fd)
+        self._output_fd = self._control_fd = -1
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def attach(seat: Seat, inputs: Sequence[Buffer | None], outputs: Sequence[Buffer], slots: int) -> None:
+    """Hand a workload's buffers to a contestant."""
+    fds = [b.fd for b in (*inputs, *outputs) if b is not None]
+    seat.thaw()
+    seat.ask(
+        "call",
+        seat.limits.call_s + 30,
+        fds=fds,
+        op="attach",
+        inputs=[b and b.describe() for b in inputs],
+        outputs=[b.describe() for b in outputs],
+        slots=slots,
+    )
+
+
+def runtime_folder() -> Path:
+    """A private folder for seats and device locks: $XDG_RUNTIME_DIR/hotlap, else one under /tmp."""
+    base = os.environ.get("XDG_RUNTIME_DIR")
+    folder = Path(base) / "hotlap" if base else Path(tempfile.gettempdir()) / f"hotlap-{os.getuid()}"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.stat().st_uid != os.getuid() or folder.is_symlink():
+        raise HarnessError(f"{folder} belongs to somebody else: remove it or set XDG_RUNTIME_DIR")
+    return folder
+
+
+def printable(text: str) -> str:
+    """Text with control characters, ANSI escapes among them, made visible; line feeds and tabs stay."""
+    return "".join(c if c in "\n\t" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "?"
+
+
+libc = ctypes.CDLL(None, use_errno=True)
+for call in (libc.process_vm_readv, libc.process_vm_writev):
+    call.restype = ctypes.c_ssize_t
+    call.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong]
+IOV_MAX = 1024
+
+
+def _vm(call: Any, pid: int, spans: Sequence[tuple[int, int]], data: bytes | None) -> bytearray | None:
+    total = sum(length for _, length in spans)
+    local = ctypes.create_string_buffer(data, total) if data is not None else ctypes.create_string_buffer(total)
+    start = ctypes.addressof(local)
+    for first in range(0, len(spans), IOV_MAX):
+        batch = spans[first : first + IOV_MAX]
+        size = sum(length for _, length in batch)
+        here = struct.pack("2Q", start, size)
+        there = b"".join(struct.pack("2Q", address, length) for address, length in batch)
+        moved = call(pid, here, 1, there, len(batch), 0)
+        if moved != size:
+            return None
+        start += size
+    return bytearray(local)

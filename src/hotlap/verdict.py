@@ -1,0 +1,95 @@
+"""The one door to a verdict: guard, build, referee, judge. CLI, server, fleet and campaigns all come here."""
+
+import contextlib
+import hashlib
+import re
+from pathlib import Path
+
+from hotlap import judge, runs
+from hotlap.errors import UsageError
+from hotlap.model import Calibration, Problem, Submission, Verdict
+from hotlap.guard.guard import findings
+from hotlap.problems.find import find
+from hotlap.referee import referee as referees
+from hotlap.referee import replay as replays
+from hotlap.referee.device import CpuDevice
+from hotlap.referee.limits import Limits
+
+LANGUAGES = {".py": "python", ".cpp": "cpp", ".cc": "cpp", ".cxx": "cpp", ".cu": "cu"}
+IMPORTS_TRITON = re.compile(r"^\s*(import\s+triton|from\s+triton)\b", re.MULTILINE)
+
+
+def read_submission(path: Path, author: str | None = None) -> Submission:
+    """The submission in a file. A file that is too large or not text is a submission that will fail.
+
+    Raises UsageError for a file that is not there, or whose ending is not known.
+    """
+    lang = LANGUAGES.get(path.suffix)
+    if not path.is_file():
+        raise UsageError(f"{path}: no such file; give the path of a kernel ({', '.join(LANGUAGES)})")
+    if lang is None:
+        raise UsageError(f"{path}: ending {path.suffix or '(none)'} is not known; allowed: {', '.join(LANGUAGES)}")
+    try:
+        with path.open("rb") as file:
+            data = file.read(64 << 20)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
+    digest, size = hashlib.sha256(data).hexdigest(), path.stat().st_size
+    limit = Limits().source_bytes
+    if size > limit:
+        refused = f"{path.name} is {size / 1e6:.1f} MB; at most {limit >> 20} MB"
+        return Submission(path.name, "", lang, digest, author, refused)
+    try:
+        source = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        refused = f"{path.name} is not UTF-8 text (byte {error.start}); a submission is source code"
+        return Submission(path.name, "", lang, digest, author, refused)
+    if "\0" in source:
+        return Submission(path.name, "", lang, digest, author, f"{path.name} is not UTF-8 text (it holds a NUL byte)")
+    if lang == "python" and IMPORTS_TRITON.search(source):
+        lang = "triton"
+    return Submission(path.name, source, lang, digest, author)
+
+
+def verdict(
+    problem: Problem,
+    submission: Submission,
+    device: CpuDevice,
+    calibration: Calibration | None = None,
+    *,
+    timed: bool = True,
+    interpret: bool = False,
+    baseline: str | None = None,
+    progress: referees.Progress | None = None,
+) -> Verdict:
+    """Judge one submission on one device; the run is stored for replay.
+
+    timed=False checks correctness only. Raises UsageError or ProblemError before judging begins; what goes
+    wrong while judging is in the verdict.
+    """
+    run = referees.referee(
+        problem,
+        submission,
+        device,
+        run_id=runs.new_id(),
+        timed=timed,
+        interpret=interpret,
+        baseline=baseline,
+        progress=progress or referees.silent,
+    )
+    with contextlib.suppress(OSError):  # a full or read-only disk costs the replay, not the verdict
+        runs.save(run)
+    return judge.judge(run, findings(submission), calibration)
+
+
+def replay(run_id: str, workload: int | None, device: CpuDevice, out: Path) -> replays.ReplayResult:
+    """Make one call of a stored run again, on the same inputs, and write inputs and outputs to `out`.
+
+    workload: its index in the run, by default the first that failed. A replayed result never ranks.
+    Raises UsageError, ProblemError, DeviceError.
+    """
+    run = runs.load(run_id)
+    problem = find(run.problem.partition("@")[0])
+    if problem.id != run.problem:
+        raise UsageError(f"run {run_id} was of {run.problem}; the problem here is {problem.id}: it changed since")
+    return replays.replay(problem, run, workload, device, out)

@@ -1,0 +1,2 @@
+def kernal(a, b):
+    return a + b

