@@ -105,12 +105,12 @@ CASES: tuple[Case, ...] = (
     failed("a file of 10 MB", "large.py", None, r"is 10\.0 MB; at most 1 MB", source=TEN_MEGABYTES),
     failed("a picture", "picture.py", None, r"is not UTF-8 text", source=PNG),
     failed("a binary named .cpp", "binary.cpp", None, r"is not UTF-8 text", source=ELF),
-    failed("an empty C++ file", "empty.cpp", None, r"empty\.cpp defines no function `kernel`", source=b""),
+    failed("an empty C++ file", "empty.cpp", "build", r"empty\.cpp defines no function `kernel`", source=b""),
     # Loading.
     failed(
         "a syntax error", "syntax.py", "load", r"SyntaxError: .+\(syntax\.py, line 1\)", source=SYNTAX_ERROR
     ),
-    failed("a null byte", "null.py", "load", r"(SyntaxError|ValueError): .*null byte", source=b"x = 1\0\n"),
+    failed("a null byte", "null.py", "load", r"holds a NUL byte", source=b"x = 1\0\n"),
     failed(
         "no entry point",
         "missing_entry_point.py",
@@ -195,7 +195,10 @@ CASES: tuple[Case, ...] = (
     # C++.
     accepted("the C++ control", "cpp_right.cpp"),
     failed("a C++ error", "cpp_compile_error.cpp", "build", r"cpp_compile_error\.cpp:5"),
-    failed("C++ linkage", "cpp_missing_entry_point.cpp", None, r"defines no function `kernel`"),
+    failed("no C++ entry point", "cpp_missing_entry_point.cpp", "build", r"defines no function `kernel`"),
+    # The contract's declaration stands before the source, so it decides the linkage.
+    accepted("C++ without extern C", "cpp_without_extern_c.cpp"),
+    failed("C++ with other types", "cpp_other_types.cpp", "build", r"cpp_other_types\.cpp:\d+:\d+: error"),
     failed(
         "a compile bomb",
         "cpp_compile_bomb.cpp",

@@ -9,7 +9,7 @@ from rich.console import Console
 from hotlap.cli.demo import CASES, Case, exit_code, in_plain_words, path_of, summary
 from hotlap.cli.demo import Sort as CaseSort
 from hotlap.errors import HarnessError
-from hotlap.model import Fault, Status, Verdict
+from hotlap.model import Fault, Score, Status, Verdict
 from hotlap.problems.find import find
 from tests.cli import factory
 
@@ -55,9 +55,18 @@ def test_the_demo_fails_when_a_verdict_is_not_as_it_must_be(verdicts: list[Verdi
 
 def test_a_verdict_that_was_not_expected_is_explained_by_its_reason() -> None:
     case = CASES[0]
-    assert in_plain_words(case, factory.accepted()) == case.shows
     assert in_plain_words(case, factory.rejected(Status.wrong, "y differs")) == "expected accepted: y differs"
     assert in_plain_words(case, factory.rejected(Status.void, "disturbed")) == "not judged: disturbed"
+
+
+@pytest.mark.parametrize(
+    ("interval", "words"),
+    [((1.01, 1.2), "faster than"), ((0.9, 1.1), "about as fast as"), ((0.5, 0.9), "slower than")],
+)
+def test_a_pace_says_no_more_than_its_interval(interval: tuple[float, float], words: str) -> None:
+    score = Score(1.0, 1.0, 1.0, "geomean", 1.0, interval, None)
+    shown = in_plain_words(CASES[0], factory.accepted(score=score))
+    assert shown.startswith(f"right, and {words} the baseline")
 
 
 def test_the_summary_has_a_row_a_kernel() -> None:

@@ -35,6 +35,16 @@ def test_a_terminal_shows_the_phase(monkeypatch: pytest.MonkeyPatch) -> None:
     assert r"measuring \x1b[2J" in drawn.getvalue()
 
 
+def test_a_hidden_line_is_erased_and_comes_back_with_the_next_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = terminal(monkeypatch)
+    with reporting() as report:
+        report("measuring", 0.5)
+        report.hide()
+        assert drawn.getvalue().rstrip("\x1b[?25h").endswith("\x1b[2K")  # the line is erased
+        report("judging")
+    assert "judging" in drawn.getvalue()
+
+
 def test_without_a_terminal_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     with reporting() as report:
         report("measuring", 0.5)

@@ -70,9 +70,16 @@ def test_an_absent_floor_is_a_dash_with_its_reason_once() -> None:
 def test_each_faulty_workload_says_what_was_wrong_unless_the_line_did() -> None:
     first = factory.untimed(status="wrong", error="output y: 3 of 91 elements")
     second = factory.untimed(Kind.hidden, status="wrong", error="output y: 5 of 91 elements")
-    text = shown(factory.rejected(Status.wrong, f"rows=7: {first.error}", workloads=(first, second)))
+    text = shown(factory.rejected(Status.wrong, f"rows=7 cols=13: {first.error}", workloads=(first, second)))
     assert text.count("3 of 91") == 1
     assert "wrong  rows=7 cols=13: output y: 5 of 91 elements" in text
+
+
+def test_of_many_faulty_workloads_the_first_are_shown_and_the_rest_counted() -> None:
+    faulty = tuple(factory.untimed(axes={"n": n}, status="wrong", error="output y") for n in range(9))
+    text = shown(factory.rejected(Status.wrong, "n=0: output y", workloads=faulty))
+    assert text.count(": output y") == 4
+    assert "and 5 more; --json has them all" in text
 
 
 def test_detail_output_and_findings_are_shown() -> None:
@@ -114,7 +121,12 @@ def test_a_self_reported_time_is_said_never_to_rank() -> None:
 def test_how_many_calls_were_checked_in_full_is_said() -> None:
     few = factory.bench(checked_calls=40, excluded_share=0.29)
     text = shown(factory.accepted(workloads=(factory.bench(), few)))
-    assert "40 calls or more of each bench workload; had 29 % of its calls been wrong" in text
+    assert "at least 40 secretly chosen calls of each bench workload; had 29 % of the calls" in text
+
+
+def test_a_run_that_checked_every_call_says_so() -> None:
+    text = shown(factory.accepted(workloads=(factory.bench(checked_calls=16, excluded_share=0.0),)))
+    assert "every timed call was checked in full" in text
 
 
 def test_text_of_an_author_is_neither_markup_nor_control() -> None:
@@ -146,3 +158,11 @@ def test_a_calibration_is_a_table_of_bandwidths() -> None:
     text = console.file.getvalue()
     assert "1.05 MB  8.1 GB/s  4.2 GB/s  12.3 GB/s" in text
     assert "±0.2 %" in text
+
+
+def test_the_line_of_verdict_stays_one_line_in_a_pipe() -> None:
+    reason = "output y: " + "very " * 40 + "wrong"
+    console = Console(file=io.StringIO(), width=80, markup=False)
+    console.print(render.verdict(factory.rejected(Status.wrong, reason), 80), crop=False)
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue().splitlines()[0].endswith("wrong  Example CPU @ 2.00GHz, 2 cores")

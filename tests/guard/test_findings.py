@@ -120,6 +120,18 @@ def test_findings_come_in_order_of_line_and_once_each() -> None:
     assert [finding.line for finding in findings(submission(source))] == [2, 3, 4]
 
 
+def test_words_of_the_author_reach_a_fact_without_control_characters() -> None:
+    (finding,) = findings(submission("import time\nsetattr(time, '\\x1b[31m' + 'a' * 2, f)"))
+    assert finding.fact == "assigns time.\\x1b[31m*"
+
+
+def test_facts_are_short_and_few_whatever_the_source() -> None:
+    source = "import time\n" + "\n".join(f"time.{'a' * 1000}{i} = f" for i in range(500))
+    found = findings(submission(source))
+    assert len(found) == 200
+    assert max(len(finding.fact) for finding in found) == 200
+
+
 def test_facts_accuse_nobody() -> None:
     facts = [f.fact for path in EXPLOITS for f in findings(submission(path.read_text()))]
     assert not [fact for fact in facts if re.search("cheat|hack|exploit|malicious|suspicious|steal", fact)]

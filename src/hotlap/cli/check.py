@@ -23,6 +23,8 @@ EPILOG = options.examples(
     "hotlap check --replay 01JD3W8Q4N:2    dumps the inputs of the failing call",
 )
 
+RIGHT_ALONE = "right this time, called once: does the kernel keep something from earlier calls?"
+
 
 def check(
     first: Annotated[
@@ -105,6 +107,6 @@ def replay_summary(result: "ReplayResult") -> dict[str, Any]:
 def told(result: "ReplayResult") -> str:
     """Which call was made again, what was wrong with it now, and where its tensors are."""
     where = f"workload {result.workload} ({text.axes(result.axes)}), round {result.round}, call {result.call}"
-    what = "right this time" if result.wrong is None else f"wrong: {result.wrong}"
+    what = RIGHT_ALONE if result.wrong is None else f"wrong: {result.wrong}"
     files = "\n".join(f"  {path}" for path in result.files)
     return f"replayed {result.problem}, {where}\n{what}\nwrote, for numpy.load:\n{files}"

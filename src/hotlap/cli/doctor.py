@@ -66,5 +66,5 @@ def _summary(probes: "Sequence[Probe]") -> Text:
     if broken:
         return Text(clean(f"no kernel can be judged here until fixed: {', '.join(broken)}"), style="bold red")
     if lesser:
-        return Text(clean(f"kernels can be judged here; missing, as verdicts will say: {', '.join(lesser)}"))
+        return Text(clean(f"kernels can be judged here; missing, but not needed: {', '.join(lesser)}"))
     return Text("kernels can be judged here, with nothing missing", style="green")

@@ -53,4 +53,4 @@ def print_verdict(given: Verdict, *, as_json: bool) -> None:
         console.print_json(to_dict(given))
         return
     out = console.stdout()
-    out.print(render.verdict(given, out.width))
+    out.print(render.verdict(given, out.width), crop=False)

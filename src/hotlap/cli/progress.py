@@ -42,6 +42,9 @@ class Reporter:
             self._waiting_for = message
             self._say(message)
 
+    def hide(self) -> None:
+        """Leave the terminal clean for results on stdout, until the next report."""
+
     def _say(self, message: str) -> None:
         self._console.print(Text(clean(message)), soft_wrap=True)
 
@@ -60,6 +63,7 @@ class _LineReporter(Reporter):
         if phase == self._phase and now - self._drawn < _REDRAW_S:
             return
         self._phase, self._drawn = phase, now
+        self._bar.start()  # does nothing unless hidden
         # The description is a markup string to rich: Text in the field keeps brackets in it harmless.
         self._bar.update(
             self._task,
@@ -68,6 +72,9 @@ class _LineReporter(Reporter):
             completed=fraction or 0.0,
             refresh=True,
         )
+
+    def hide(self) -> None:
+        self._bar.stop()
 
 
 @contextmanager

@@ -39,6 +39,8 @@ STATUS_STYLES = {
 _WIDE = 108
 _ROOM_FOR_P05 = 92
 
+_FAULTS_SHOWN = 3
+
 _NO_SANDBOX = (
     "warning: NO SANDBOX. The kernel ran with your rights: your files, your network. "
     "`hotlap doctor` says what to install"
@@ -202,13 +204,16 @@ def _rest_of_reason(given: Verdict) -> list[Text]:
 
 
 def _workload_errors(given: Verdict) -> list[Text]:
-    """The message of each faulty workload, unless the line of verdict has said it already."""
+    """The message of the first faulty workloads, unless the line of verdict has said it already."""
     said = given.reason or ""
-    return [
+    faulty = [w for w in given.workloads if w.error and f"{text.axes(w.axes)}: {w.error}" != said]
+    lines = [
         Text.assemble((w.status, STATUS_STYLES.get(w.status, "")), _text(f"  {text.axes(w.axes)}: {w.error}"))
-        for w in given.workloads
-        if w.error and w.error not in said
+        for w in faulty[:_FAULTS_SHOWN]
     ]
+    if len(faulty) > _FAULTS_SHOWN:
+        lines.append(Text(f"and {len(faulty) - _FAULTS_SHOWN} more; --json has them all", style="dim"))
+    return lines
 
 
 def _block(title: str, body: str) -> list[RenderableType]:
@@ -235,13 +240,16 @@ def _warning(message: str) -> Text:
 
 
 def _checked(given: Verdict) -> list[Text]:
-    bench = [w for w in given.workloads if w.kind is Kind.bench and w.checked_calls > 0]
-    if not bench:
+    """How many timed calls were compared in full, and what that excludes."""
+    timed = [w for w in given.workloads if w.time_ns is not None]
+    if not timed:
         return []
-    least = min(bench, key=lambda w: w.checked_calls)
-    line = f"checked in full: {least.checked_calls} calls or more of each bench workload"
+    least = min(timed, key=lambda w: w.checked_calls)
+    if least.excluded_share == 0:
+        return [Text("every timed call was checked in full", style="dim")]
+    line = f"checked in full: at least {least.checked_calls} secretly chosen calls of each bench workload"
     if least.excluded_share is not None:
-        line += f"; had {text.percent(least.excluded_share)} of its calls been wrong, it would have been seen"
+        line += f"; had {text.percent(least.excluded_share)} of the calls been wrong, it would have been seen"
     return [Text(line, style="dim")]
 
 

@@ -115,8 +115,8 @@ class PythonKernel:
         first = self.results[0]
         try:
             if self.n_outputs == 1:
-                where = address_reader(first[0] if isinstance(first, tuple | list) else first)
-                return [where(r[0] if isinstance(r, tuple | list) else r) for r in self.results]
+                where = address_reader(first[0] if isinstance(first, tuple) else first)
+                return [where(r[0] if isinstance(r, tuple) else r) for r in self.results]
             readers = [address_reader(r) for r in first]
             return [where(r) for result in self.results for where, r in zip(readers, result, strict=True)]
         except (AttributeError, TypeError, ValueError, IndexError, RuntimeError):
@@ -126,7 +126,7 @@ class PythonKernel:
         """The distinct layouts of what the calls returned, each a list with one entry an output."""
         distinct: list[list[dict[str, Any]]] = []
         for result in self.results[: wire.MAX_CALLS]:
-            one = [layout(r) for r in result] if isinstance(result, tuple | list) else [layout(result)]
+            one = [layout(r) for r in result] if isinstance(result, tuple) else [layout(result)]
             if one not in distinct and len(distinct) < 4:
                 distinct.append(one[: 2 * wire.MAX_OUTPUTS])
         return distinct
@@ -258,6 +258,14 @@ def layout(value: Any) -> dict[str, Any]:
     return {"type": name}
 
 
+def words(error: BaseException) -> str:
+    """What an exception says; an author's class may raise even in that."""
+    try:
+        return str(error)
+    except BaseException:
+        return "(it does not say why: its __str__ raises)"
+
+
 def describe(error: BaseException, phase: str) -> dict[str, Any]:
     """What an exception looks like on the wire: the author's own frames, size-capped."""
     if isinstance(error, SyntaxError):
@@ -266,7 +274,8 @@ def describe(error: BaseException, phase: str) -> dict[str, Any]:
     elif isinstance(error, ContractError):
         text = str(error)
     else:
-        text = f"raised {type(error).__name__}: {error}" if str(error) else f"raised {type(error).__name__}"
+        said = words(error)
+        text = f"raised {type(error).__name__}" + (f": {said}" if said else "")
     own = Path(__file__).parent
     frames = [f for f in traceback.extract_tb(error.__traceback__) if own not in Path(f.filename).parents]
     frames = [f for f in frames if not f.filename.startswith("<frozen")]

@@ -20,12 +20,21 @@ RULES: dict[str, Rule] = {
     "signal-timer": signal_timer.find,
 }
 PYTHON = frozenset(("python", "triton"))
+MAX_FINDINGS = 200  # a verdict is read by people
+MAX_FACT = 200  # characters
 
 
 def findings(submission: Submission) -> tuple[Finding, ...]:
-    """Every fact that a rule sees, in order of line, each once. Empty for C++ and text that is not Python."""
+    """The first 200 facts that the rules see, by line, each once. Empty for C++ and what is not Python."""
     source = parse(submission.source) if submission.lang in PYTHON else None
     if source is None:
         return ()
-    facts = {(fact.line, rule, fact.text) for rule, find in RULES.items() for fact in find(source)}
-    return tuple(Finding(rule, submission.file, line, text) for line, rule, text in sorted(facts))
+    facts = {(fact.line, rule, printable(fact.text)) for rule, find in RULES.items() for fact in find(source)}
+    first = sorted(facts)[:MAX_FINDINGS]
+    return tuple(Finding(rule, submission.file, line, text) for line, rule, text in first)
+
+
+def printable(text: str) -> str:
+    """The text on one line and without control characters: parts of a fact are the author's own words."""
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:MAX_FACT])
+    return shown if len(shown) <= MAX_FACT else shown[: MAX_FACT - 1] + "…"

@@ -9,11 +9,10 @@ import ast
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 MAX_DEPTH = 40  # of nested expressions that are resolved; hostile source may nest without end
-
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 class Fact(NamedTuple):
@@ -25,9 +24,12 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """A parsed module. `aliases` maps a local name to the dotted name that it was imported as."""
+    """A parsed module. `aliases` maps a local name to the dotted name that it was imported as.
 
-    tree: ast.Module
+    `nodes` holds every node of the module, parents before children.
+    """
+
+    nodes: tuple[ast.AST, ...]
     aliases: Mapping[str, str]
 
     def dotted(self, node: ast.AST, depth: int = 0) -> str | None:
@@ -55,34 +57,46 @@ class Source:
             case _:
                 return None
 
-    def calls(self) -> Iterator[ast.Call]:
+    @cached_property
+    def calls(self) -> tuple[ast.Call, ...]:
         """Every call of the module, outermost first."""
-        return (node for node in ast.walk(self.tree) if isinstance(node, ast.Call))
+        return tuple(node for node in self.nodes if isinstance(node, ast.Call))
 
-    def names(self) -> Iterator[tuple[int, str]]:
+    @cached_property
+    def docstrings(self) -> frozenset[ast.AST]:
+        """The constants that are a module's, class's or function's docstring."""
+        documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+        bodies = [node.body for node in self.nodes if isinstance(node, documented)]
+        firsts = [body[0] for body in bodies if body]
+        return frozenset(first.value for first in firsts if isinstance(first, ast.Expr))
+
+    @cached_property
+    def words(self) -> tuple[tuple[int, str], ...]:
         """(line, word) of every attribute, name, import and constant string that is not a docstring."""
-        docstrings = {id(node) for node in docstring_nodes(self.tree)}
-        for node in ast.walk(self.tree):
-            match node:
-                case ast.Attribute(attr=word):
-                    yield node.lineno, word
-                case ast.Name(id=word):
-                    yield node.lineno, self.aliases.get(word, word).rpartition(".")[2]
-                case ast.ImportFrom(names=imported):
-                    yield from ((node.lineno, alias.name) for alias in imported)
-                case ast.Constant(value=str(word)) if id(node) not in docstrings:
-                    yield node.lineno, word
-                case ast.BinOp(op=ast.Add()):
-                    yield node.lineno, constant_text(node) or ""
+        return tuple(word for node in self.nodes for word in self.words_of(node))
 
-    def scopes(self) -> Iterator[tuple[ast.Module | FunctionNode, list[ast.AST]]]:
-        """The module and every function, each with its own nodes: those not inside a function of its own."""
+    def words_of(self, node: ast.AST) -> Iterator[tuple[int, str]]:
+        match node:
+            case ast.Attribute(attr=word):
+                yield node.lineno, word
+            case ast.Name(id=word):
+                yield node.lineno, self.aliases.get(word, word).rpartition(".")[2]
+            case ast.ImportFrom(names=imported):
+                yield from ((node.lineno, alias.name) for alias in imported)
+            case ast.Constant(value=str(word)) if node not in self.docstrings:
+                yield node.lineno, word
+            case ast.BinOp(op=ast.Add()):
+                yield node.lineno, constant_text(node) or ""
+
+    @cached_property
+    def scopes(self) -> tuple[tuple[ast.AST, ...], ...]:
+        """The nodes of the module and of every function, without those inside a function of its own."""
         functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-        waiting: list[ast.Module | FunctionNode] = [self.tree]
+        found: list[tuple[ast.AST, ...]] = []
+        waiting: list[ast.AST] = [self.nodes[0]]
         while waiting:
-            scope = waiting.pop(0)
             own: list[ast.AST] = []
-            unread = list(ast.iter_child_nodes(scope))
+            unread = list(ast.iter_child_nodes(waiting.pop()))
             while unread:
                 node = unread.pop()
                 if isinstance(node, functions):
@@ -90,7 +104,8 @@ class Source:
                 else:
                     own.append(node)
                     unread.extend(ast.iter_child_nodes(node))
-            yield scope, own
+            found.append(tuple(own))
+        return tuple(found)
 
 
 def parse(text: str) -> Source | None:
@@ -101,13 +116,14 @@ def parse(text: str) -> Source | None:
             tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return Source(tree, import_aliases(tree))
+    nodes = tuple(ast.walk(tree))
+    return Source(nodes, import_aliases(nodes))
 
 
-def import_aliases(tree: ast.Module) -> dict[str, str]:
+def import_aliases(nodes: tuple[ast.AST, ...]) -> dict[str, str]:
     """Local name -> dotted name, for every import anywhere in the module and for `t = time` after it."""
     aliases: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Import(names=names):
                 for alias in names:
@@ -116,8 +132,8 @@ def import_aliases(tree: ast.Module) -> dict[str, str]:
             case ast.ImportFrom(module=str(module), names=names):
                 for alias in names:
                     aliases[alias.asname or alias.name] = f"{module}.{alias.name}"
-    known = Source(tree, dict(aliases))
-    for node in ast.walk(tree):
+    known = Source(nodes, dict(aliases))
+    for node in nodes:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in aliases:
                 full = known.dotted(value)
@@ -146,12 +162,3 @@ def constant_text(node: ast.AST, depth: int = 0) -> str | None:
             return None if ends == (None, None) else "".join(end or "*" for end in ends)
         case _:
             return None
-
-
-def docstring_nodes(tree: ast.Module) -> Iterator[ast.AST]:
-    """The constants that are a module's, class's or function's docstring."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            match node.body:
-                case [ast.Expr(value=ast.Constant(value=str()) as text), *_]:
-                    yield text

@@ -10,6 +10,7 @@ import functools
 import hashlib
 import os
 import re
+import select
 import shutil
 import subprocess
 import tempfile
@@ -27,6 +28,7 @@ from hotlap.referee.limits import Limits
 from hotlap.referee.seat import printable, runtime_folder
 
 FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-shared", "-fPIC", "-Wall", "-fno-diagnostics-color")
+FLAGS += ("-Wl,-z,defs",)  # a missing `kernel` is an error of the build, not of the load
 COMPILERS = ("g++", "clang++")
 ERROR_CHARS = 16 << 10
 
@@ -149,27 +151,23 @@ def _compile(folder: Path, problem: Problem, submission: Submission, command: li
 
 
 def _output_of(process: "subprocess.Popen[bytes]", timeout_s: float) -> tuple[str, bool]:
-    """What the compiler printed (first 16 KB) and whether it ended in time; kills it if not."""
-    deadline, kept = time.monotonic() + timeout_s, bytearray()
-    pipe = process.stdout
-    if pipe is None:
-        return "", True
-    os.set_blocking(pipe.fileno(), False)
-    while True:
-        chunk = pipe.read(1 << 16)
-        if chunk:
+    """What the compiler printed (the first 16 KB) and whether it ended in time; kills it if not."""
+    deadline, kept, ended = time.monotonic() + timeout_s, bytearray(), True
+    with process:
+        pipe = process.stdout
+        while pipe is not None:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                process.kill()
+                ended = False
+                break
+            if not select.select([pipe], [], [], left)[0]:
+                continue
+            chunk = os.read(pipe.fileno(), 1 << 16)
+            if not chunk:
+                break
             kept += chunk[: ERROR_CHARS - len(kept)]
-            continue
-        if process.poll() is not None:
-            break
-        if time.monotonic() > deadline:
-            process.kill()
-            process.wait(5)
-            pipe.close()
-            return bytes(kept).decode(errors="replace"), False
-        time.sleep(0.003)
-    pipe.close()
-    return bytes(kept).decode(errors="replace"), True
+    return bytes(kept).decode(errors="replace"), ended
 
 
 def _read_library(path: Path, limit: int) -> bytes:
@@ -186,6 +184,10 @@ def rewritten(text: str, folder: str) -> str:
 
 def _first_error(text: str, folder: str, name: str, code: int) -> str:
     clean = rewritten(text, folder)
+    if re.search(r"undefined (reference to|symbol:) [`']?kernel\b", clean):
+        return f"{name} defines no function `kernel`; see `hotlap show PROBLEM --prototype`"
+    if "File too large" in clean:
+        return "the compiler's output is larger than the limit of 64 MB"
     own = re.search(rf"^{re.escape(name)}:\d+:.*(?:error|Error).*$", clean, re.MULTILINE)
     found = own or re.search(r"^.*(?:error|Error|undefined reference).*$", clean, re.MULTILINE)
     if found:

@@ -164,7 +164,7 @@ class Places:
 def draw_places(layout: Layout, calls: int, samples: int, poison: int) -> Places:
     """At least `samples` words over all calls, and one in each; a tiny array counts as one part of a word."""
     count = max(1, layout.bytes // POISON_WORD_BYTES)
-    each = min(max(1, -(-samples // calls)), 4 * count)
+    each = min(max(1, -(-samples // calls)), count)
     generator = np.random.Generator(np.random.Philox(key=int.from_bytes(os.urandom(16), "little")))
     words = generator.integers(0, count, size=(calls, each))
     mask = (1 << 64) - 1 if layout.bytes >= POISON_WORD_BYTES else (1 << (8 * layout.bytes)) - 1

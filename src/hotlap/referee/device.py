@@ -78,6 +78,10 @@ class CpuDevice:
         self._null.await_start()
         return self._null
 
+    def gaps(self) -> list[str]:
+        """What this machine cannot enforce for a contestant."""
+        return self.null_seat().gaps
+
     def _start(self, imports: str, interpret_triton: bool) -> Seat:
         return Seat(self.contestant_cpus, self.limits, imports, self.freezer, interpret_triton)
 

@@ -55,6 +55,8 @@ DRAWN_ELEMENTS = 1 << 22  # a round: drawing costs more than most kernels, and e
 MEMORY_SHARE = 0.25  # of the free memory, for one seat's buffers
 HIDDEN_WORKLOADS = 3
 HIDDEN_KEY = -1  # in the place of a workload's index, when hidden axes are drawn
+# The number of a round is part of every key in it: untimed rounds first, then those of the clock.
+PILOT_ROUND, BASELINE_ROUND, FIRST_ROUND, AGAIN_ROUND, SETTLE_ROUND, TIMED_ROUND = -10, -1, 0, 1, 2, 3
 
 Progress = Callable[[str, float | None], None]
 
@@ -245,15 +247,14 @@ def _workloads(case: Case) -> list[Workload]:
 
 
 def _check_workload(case: Case, seat: Seat, index: int, workload: Workload) -> None:
-    """Prepare and make one untimed, fully checked call; records the workload's run."""
+    """Prepare and make a few untimed, fully checked calls; records the workload's run."""
     tally = Tally()
     axes = shapes.all_axes(case.problem, workload.axes)
     try:
         _require_memory(case.problem, axes, 1)
         seat.thaw()
         seat.ask("prepare", seat.limits.prepare_s, op="prepare", axes=axes)
-        vault = draw_vault(case.problem, case.reference, axes, [derive(case.master, index, 0, 0)], case.pool)
-        _first_call(case, seat, axes, vault, tally)
+        _untimed_calls(case, seat, index, axes, tally)
     except SeatFailed as error:
         tally.failure = error.failure
         tally.failed_call = (0, 0)
@@ -262,11 +263,17 @@ def _check_workload(case: Case, seat: Seat, index: int, workload: Workload) -> N
     case.runs.append(_record(case, index, workload, axes, tally))
 
 
-def _first_call(case: Case, seat: Seat, axes: dict[str, int], vault: Vault, tally: Tally) -> None:
-    assignment = Assignment(case.problem, axes, seat, case.style, slots=1)
+def _untimed_calls(case: Case, seat: Seat, index: int, axes: dict[str, int], tally: Tally) -> None:
+    """One call, then two in one round on the same buffers: an answer that was kept shows as wrong."""
+    assignment = Assignment(case.problem, axes, seat, case.style, slots=2)
+    vault = _vault(case, index, FIRST_ROUND, axes, 1)
     try:
-        result = assignment.round(vault, [0], SAMPLED_WORDS // 16, seat.limits.call_s)
-        _account(case, axes, vault, result, tally, 0)
+        for number, calls in ((FIRST_ROUND, 1), (AGAIN_ROUND, 2)):
+            vault = _vault(case, index, number, axes, calls)
+            result = assignment.round(vault, range(calls), SAMPLED_WORDS // 16, seat.limits.call_s)
+            _account(case, axes, vault, result, tally, number)
+            if tally.failure is not None:
+                return
     except SeatFailed as error:
         written = _written_input(case, axes, vault, error.failure)
         raise SeatFailed(written) if written is not None else error from None
@@ -290,7 +297,8 @@ def _written_input(case: Case, axes: dict[str, int], vault: Vault, failure: Fail
         load(seat, case.problem, case.submission, data)
         seat.thaw()
         seat.ask("prepare", seat.limits.prepare_s, op="prepare", axes=axes)
-        assignment = Assignment(case.problem, axes, seat, case.style, slots=1, writable_inputs=True)
+        calls = len(vault.inputs)
+        assignment = Assignment(case.problem, axes, seat, case.style, calls, writable_inputs=True)
         try:
             assignment.round(vault, [], 1, seat.limits.call_s)
             touched = assignment.written_inputs(vault)
@@ -444,15 +452,15 @@ def _time_workload(
             _settle_layout(case, mine, index, axes, tally)
         if seats.baseline_style == "returns":
             theirs.layouts = None
-            _baseline_round(case, theirs, axes, _vault(case, index, -2, axes, 1))
+            _baseline_round(case, theirs, axes, _vault(case, index, BASELINE_ROUND, axes, 1))
         tally.samples = _timed_rounds(case, seats, mine, theirs, index, axes, calls, tally, report)
 
 
 def _settle_layout(case: Case, mine: Assignment, index: int, axes: dict[str, int], tally: Tally) -> None:
     """One untimed, checked call on the timed buffers: fixes the layout of what the kernel returns."""
-    vault = _vault(case, index, 1, axes, 1)
+    vault = _vault(case, index, SETTLE_ROUND, axes, 1)
     result = mine.round(vault, [0], 64, case.limits.call_s)
-    _account(case, axes, vault, result, tally, 1)
+    _account(case, axes, vault, result, tally, SETTLE_ROUND)
 
 
 def _vault(case: Case, index: int, round_index: int, axes: dict[str, int], calls: int) -> Vault:
@@ -481,7 +489,7 @@ def _calls_per_round(case: Case, seats: Seats, index: int, axes: dict[str, int])
     try:
         times = []
         for number in range(PILOT_ROUNDS):
-            vault = _vault(case, index, -3 - number, axes, 1 if number == 0 else calls)
+            vault = _vault(case, index, PILOT_ROUND + number, axes, 1 if number == 0 else calls)
             result = _baseline_round(case, pilot, axes, vault)
             if number:
                 times.append(result.time_ns)
@@ -532,7 +540,7 @@ def _timed_rounds(
     deadline = time.monotonic() + case.limits.measure_s
     for pair in range(planned):
         counts = pair >= DISCARDED_PAIRS
-        round_index = 2 + pair
+        round_index = TIMED_ROUND + pair
         vault = _vault(case, index, round_index, axes, calls)
         full = wanted[pair - DISCARDED_PAIRS] if counts else [0]
 

@@ -195,7 +195,7 @@ def spawn(
             os.sched_setaffinity(0, cpus)
         try:
             return subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stdout, pass_fds=list(fds), cwd=cwd
+                command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.STDOUT, pass_fds=list(fds), cwd=cwd
             )
         finally:
             os.sched_setaffinity(0, before)

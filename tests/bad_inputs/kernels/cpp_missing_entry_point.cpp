@@ -1,6 +1,7 @@
 #include <cstdint>
 
-int kernel(const float* a, const float* b, float* y, int64_t n) {  // C++ linkage: another symbol
-    for (int64_t i = 0; i < n; ++i) y[i] = a[i] + b[i];
-    return 0;
+// The entry point has another name.
+extern "C" int vectoradd(const float* a, const float* b, float* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = a[i] + b[i];
+  return 0;
 }

@@ -27,12 +27,12 @@ OWNERS = frozenset(
 
 def find(source: Source) -> Iterator[Fact]:
     """A fact for each assignment to, or deletion of, a member of a clock: by `=`, `setattr` or `__dict__`."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         for target in targets(node):
             name = rebound(source, target)
             if name is not None:
                 yield Fact(target.lineno, f"assigns {name}")
-    for call in source.calls():
+    for call in source.calls:
         name = set_by_call(source, call)
         if name is not None:
             yield Fact(call.lineno, f"assigns {name}")

@@ -7,7 +7,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from hotlap.guard.source import Fact, Source, constant_text, docstring_nodes
+from hotlap.guard.source import Fact, Source, constant_text
 
 PROC_FILE = re.compile(r"/proc/[^/\s]+(?:/task/[^/\s]+)?/(?:mem|s?maps|environ|pagemap|root|cwd|fd)(?![\w])")
 CALLS = frozenset(
@@ -18,15 +18,14 @@ CALLS = frozenset(
 def find(source: Source) -> Iterator[Fact]:
     """A fact for each /proc path to memory, and each name of a system call that reads or writes it."""
     yield from proc_paths(source)
-    for line, word in source.names():
+    for line, word in source.words:
         if word in CALLS:
             yield Fact(line, f"names {word}")
 
 
 def proc_paths(source: Source) -> Iterator[Fact]:
-    docstrings = {id(node) for node in docstring_nodes(source.tree)}
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp) and id(node) not in docstrings:
+    for node in source.nodes:
+        if isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp) and node not in source.docstrings:
             path = PROC_FILE.search(constant_text(node) or "")
             if path is not None:
                 yield Fact(node.lineno, f"names {path.group()}")

@@ -4,7 +4,7 @@ Exploit: corpus/exploits/cached_outputs.py. Honest twin: corpus/honest/workspace
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from hotlap.guard.source import Fact, Source
 
@@ -13,7 +13,7 @@ LOOKUPS = frozenset(("get", "setdefault", "pop"))
 
 def find(source: Source) -> Iterator[Fact]:
     """A fact for each subscript or dict lookup whose key holds a `data_ptr()`, itself or by a local name."""
-    for _, nodes in source.scopes():
+    for nodes in source.scopes:
         tainted = names_of_addresses(nodes)
         for node in nodes:
             match node:
@@ -27,7 +27,7 @@ def find(source: Source) -> Iterator[Fact]:
                     yield Fact(node.lineno, f"calls {name}() with a key made of data_ptr()")
 
 
-def names_of_addresses(nodes: list[ast.AST]) -> frozenset[str]:
+def names_of_addresses(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """Local names assigned from an expression that calls `data_ptr()`."""
     found: set[str] = set()
     for node in nodes:

@@ -14,6 +14,6 @@ NAMES = frozenset(
 
 def find(source: Source) -> Iterator[Fact]:
     """A fact for each mention of a signal timer or of SIGCONT outside docstrings and comments."""
-    for line, word in source.names():
+    for line, word in source.words:
         if word in NAMES:
             yield Fact(line, f"names {word}")

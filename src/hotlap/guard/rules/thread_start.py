@@ -34,8 +34,8 @@ WAITS = frozenset(("result", "wait", "as_completed", "waitpid", "shutdown", "gat
 
 def find(source: Source) -> Iterator[Fact]:
     """A fact for each start of a thread or process, or `submit` to a pool, in a scope without a wait."""
-    has_pool = any(source.dotted(call.func) in POOLS for call in source.calls())
-    for _, nodes in source.scopes():
+    has_pool = any(source.dotted(call.func) in POOLS for call in source.calls)
+    for nodes in source.scopes:
         calls = [node for node in nodes if isinstance(node, ast.Call)]
         if any(is_wait(call) for call in calls) or any(is_pool_block(source, node) for node in nodes):
             continue

@@ -1,4 +1,4 @@
-# expect: wrong
+# expect: failed
 # reason: output c has shape
 """Returns the transpose of the product. A test that uses square matrices only would call it a value error."""
 

@@ -1,4 +1,4 @@
-# expect: wrong
+# expect: failed
 # reason: output y has dtype float16, expected float32
 """Computes in float16 and answers in it."""
 

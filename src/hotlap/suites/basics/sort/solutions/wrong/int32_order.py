@@ -1,4 +1,4 @@
-# expect: wrong
+# expect: failed
 # reason: output order has dtype int32, expected int64
 """The right positions in the wrong dtype."""
 

@@ -1,4 +1,4 @@
-# expect: wrong
+# expect: failed
 # reason: output y has dtype float64, expected float32
 """More precise than asked, and of another dtype than asked."""
 

@@ -1,4 +1,4 @@
-# expect: wrong
+# expect: failed
 # reason: output y has shape
 """Pads to a multiple of eight and forgets to cut the padding off."""
 
