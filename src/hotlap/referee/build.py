@@ -137,7 +137,7 @@ def _compile(folder: Path, problem: Problem, submission: Submission, command: li
     try:
         wrapped = sandbox.wrap(sandbox.limited(rlimits, program), binds, variables, seccomp_fd=seccomp_fd)
         fds = [] if seccomp_fd is None else [seccomp_fd]
-        process = sandbox.spawn(sandbox.join(group.joins, wrapped), fds, None, subprocess.PIPE)
+        process = sandbox.spawn(sandbox.join(group.joins, wrapped), fds, subprocess.PIPE)
         text, ended = _output_of(process, limits.build_s)
     finally:
         group.close()

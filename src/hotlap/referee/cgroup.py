@@ -41,6 +41,7 @@ class Cgroup:
         self.gaps: list[str] = []
         self.freezer: str | None = None
         self._memory: Path | None = None
+        self._cpuset: Path | None = None
         parents, name = hierarchies(), f"{PREFIX}{os.getpid()}-{next(_numbers)}"
         v2 = self._make(parents.get("v2"), name)
         controllers = _read(v2 / "cgroup.controllers").split() if v2 else []
@@ -59,6 +60,8 @@ class Cgroup:
                 self.gaps.append(f"no {controller} cgroup")
             elif controller == "memory":
                 self._memory = folder
+            elif controller == "cpuset":
+                self._cpuset = folder
         self._choose_freezer(v2, parents, name, freezer)
 
     def _choose_freezer(self, v2: Path | None, parents: dict[str, Path], name: str, wanted: str) -> None:
@@ -82,6 +85,11 @@ class Cgroup:
         if folder not in self.folders:
             self.folders.append(folder)
         return folder
+
+    def confine(self, cpus: tuple[int, ...]) -> None:
+        """Narrow the group to these cores; whatever runs in it moves there."""
+        if self._cpuset is not None and not _write(self._cpuset / "cpuset.cpus", _list(cpus)):
+            self.gaps.append("no cpuset cgroup")
 
     @property
     def joins(self) -> list[str]:

@@ -71,30 +71,32 @@ def compare_tensor(
         bad = out.to(torch.int64) != truth.to(torch.int64)
         return _complaint(name, bad, out, truth, None), NO_ERRORS
     got, true = out.to(torch.float64), truth.to(torch.float64)
-    difference = (got - true).abs()
-    allowed = true.abs() * rtol + atol
-    # `<=` is false for NaN, so a NaN is wrong unless the reference has one at the same place.
+    scale = true.abs()
+    allowed = scale * rtol
+    allowed += atol
+    difference = got.sub(true).abs_()
+    # `<=` is false for NaN, and no infinite bound counts: what passes here is finite and right.
+    bounded = bool(torch.isfinite(allowed.max())) if allowed.numel() else True
+    if bounded and bool((difference <= allowed).all()):
+        return None, _errors(difference, scale, allowed)
     right = (difference <= allowed) & torch.isfinite(true) & torch.isfinite(got)
     right |= (got == true) & torch.isinf(true)
     right |= torch.isnan(got) & torch.isnan(true)
-    finite = torch.isfinite(difference)
-    return _complaint(name, ~right, got, true, allowed), _errors(difference[finite], true[finite], _like(allowed, finite))
+    finite = torch.isfinite(difference) & torch.isfinite(allowed)
+    errors = _errors(difference[finite], scale[finite], allowed[finite])
+    return _complaint(name, ~right, got, true, allowed), errors
 
 
-def _like(allowed: Any, mask: Any) -> Any:
-    return allowed.expand_as(mask)[mask]
-
-
-def _errors(difference: Any, truth: Any, allowed: Any) -> Errors:
+def _errors(difference: Any, scale: Any, allowed: Any) -> Errors:
+    """Largest absolute error, relative error where the truth is not 0, and share of what is allowed."""
     if difference.numel() == 0:
         return Errors(0.0, 0.0, 0.0)
     largest = float(difference.max())
-    scale = truth.abs()
-    nonzero = scale > 0
-    relative = float((difference[nonzero] / scale[nonzero]).max()) if bool(nonzero.any()) else 0.0
-    ratio = difference / allowed
-    ratio[difference == 0] = 0.0  # exact, whatever is allowed
-    over = float(ratio.max())
+    if largest == 0.0:
+        return Errors(0.0, 0.0, 0.0)
+    # 0/0 is an exact answer of 0 where nothing else is allowed: no error, whatever the ratio says.
+    over = float(difference.div(allowed).nan_to_num_(nan=0.0, posinf=math.inf).max())
+    relative = float(difference.div_(scale).nan_to_num_(nan=0.0, posinf=0.0).max())
     return Errors(largest, relative, over if math.isfinite(over) else None)
 
 

@@ -46,11 +46,12 @@ from hotlap.referee.seat import Seat, SeatFailed
 
 FULL_CHECKS = 270  # calls a workload compared in full: a share of 5 % wrong calls escapes at 1e-6
 SAMPLED_WORDS = 16_384  # a workload, over all its timed calls
-ROUND_NS = 20_000_000
+ROUND_NS = 4_000_000  # longer rounds are no less noisy, and leave time for fewer (docs/decisions/0003)
 MAX_CALLS = 512
-PAIRS = 16  # rounds of each side, in blocks of ABBA or BAAB
-DISCARDED_PAIRS = 1
-PILOT_CALLS, PILOT_ROUNDS = 4, 3
+MIN_PAIRS, MAX_PAIRS = 12, 64  # rounds of each side, in blocks of ABBA or BAAB
+WORKLOAD_S = 1.2  # what a workload's rounds may take; how many fit is fixed before the first that counts
+DISCARDED_PAIRS = 2
+PILOT_CALLS, PILOT_ROUNDS = 4, 6
 DRAWN_ELEMENTS = 1 << 22  # a round: drawing costs more than most kernels, and every call gets fresh inputs
 MEMORY_SHARE = 0.25  # of the free memory, for one seat's buffers
 HIDDEN_WORKLOADS = 3
@@ -451,8 +452,7 @@ def _time_workload(
         if case.style == "returns":
             _settle_layout(case, mine, index, axes, tally)
         if seats.baseline_style == "returns":
-            theirs.layouts = None
-            _baseline_round(case, theirs, axes, _vault(case, index, BASELINE_ROUND, axes, 1))
+            _baseline_round(case, theirs, axes, _vault(case, index, BASELINE_ROUND, axes, 1), [0])
         tally.samples = _timed_rounds(case, seats, mine, theirs, index, axes, calls, tally, report)
 
 
@@ -468,17 +468,18 @@ def _vault(case: Case, index: int, round_index: int, axes: dict[str, int], calls
     return draw_vault(case.problem, case.reference, axes, keys, case.pool)
 
 
-def _baseline_round(case: Case, theirs: Assignment, axes: dict[str, int], vault: Vault) -> RoundResult:
-    """A round of the baseline; one call of it is compared too. Raises ProblemError when it is wrong."""
+def _baseline_round(case: Case, theirs: Assignment, axes: dict[str, int], vault: Vault, full: Sequence[int]) -> int:
+    """Nanoseconds of a round of the baseline; the calls `full` are compared. Raises ProblemError."""
     try:
-        result = theirs.round(vault, [0], 64, case.limits.measure_s)
+        result = theirs.round(vault, full, 64, case.limits.measure_s)
     except SeatFailed as error:
         raise ProblemError(f"{case.problem.id}: the baseline {error}") from None
-    comparison = check.compare_call(case.problem, case.reference, axes, vault.inputs[0], result.outputs[0])
-    wrong = comparison.wrong or result.wrong
+    wrong = result.wrong
+    for call, outputs in result.outputs.items():
+        wrong = wrong or check.compare_call(case.problem, case.reference, axes, vault.inputs[call], outputs).wrong
     if wrong is not None:
         raise ProblemError(f"{case.problem.id}: the baseline is wrong: {wrong}")
-    return result
+    return result.time_ns
 
 
 def _calls_per_round(case: Case, seats: Seats, index: int, axes: dict[str, int]) -> int:
@@ -490,9 +491,9 @@ def _calls_per_round(case: Case, seats: Seats, index: int, axes: dict[str, int])
         times = []
         for number in range(PILOT_ROUNDS):
             vault = _vault(case, index, PILOT_ROUND + number, axes, 1 if number == 0 else calls)
-            result = _baseline_round(case, pilot, axes, vault)
+            time_ns = _baseline_round(case, pilot, axes, vault, [0])
             if number:
-                times.append(result.time_ns)
+                times.append(time_ns)
             seats.baseline.freeze()
     finally:
         pilot.close()
@@ -534,15 +535,18 @@ def _timed_rounds(
     submission_ns: list[int] = []
     baseline_ns: list[int] = []
     empty_ns: list[int] = []
-    planned = PAIRS + DISCARDED_PAIRS
-    samples_each = -(-SAMPLED_WORDS // (PAIRS * len(case.problem.outputs)))
-    wanted = _wanted_calls(calls, PAIRS)
+    pairs, wanted, samples_each = MIN_PAIRS, _wanted_calls(calls, MIN_PAIRS), SAMPLED_WORDS // MIN_PAIRS
     deadline = time.monotonic() + case.limits.measure_s
-    for pair in range(planned):
-        counts = pair >= DISCARDED_PAIRS
-        round_index = TIMED_ROUND + pair
+    started = time.monotonic()
+    pair = -DISCARDED_PAIRS
+    while pair < pairs:
+        if pair == 0:
+            pairs = _affordable_pairs((time.monotonic() - started) / DISCARDED_PAIRS)
+            wanted = _wanted_calls(calls, pairs)
+            samples_each = -(-SAMPLED_WORDS // pairs)
+        round_index = TIMED_ROUND + DISCARDED_PAIRS + pair
         vault = _vault(case, index, round_index, axes, calls)
-        full = wanted[pair - DISCARDED_PAIRS] if counts else [0]
+        full = wanted[pair] if pair >= 0 else [0]
 
         def time_submission(vault: Vault = vault, full: Sequence[int] = full, number: int = round_index) -> int:
             result = mine.round(vault, full, samples_each, case.limits.measure_s)
@@ -550,7 +554,7 @@ def _timed_rounds(
             return result.time_ns
 
         def time_baseline(vault: Vault = vault) -> int:
-            return _baseline_round(case, theirs, axes, vault).time_ns
+            return _baseline_round(case, theirs, axes, vault, [])
 
         if pair % 2 == 0:
             submission_first = bool(os.urandom(1)[0] & 1)  # this block of two pairs is ABBA or BAAB
@@ -561,14 +565,22 @@ def _timed_rounds(
         empty = _empty_round(seats.null)
         if tally.failure is not None:
             break
-        if counts:
+        if pair >= 0:
             submission_ns.append(mine_ns)
             baseline_ns.append(theirs_ns)
             empty_ns.append(empty)
-        report(f"timing {' '.join(f'{k}={v}' for k, v in axes.items())}", (pair + 1) / planned)
-        if time.monotonic() > deadline and pair >= DISCARDED_PAIRS:
+        pair += 1
+        report(f"timing {' '.join(f'{k}={v}' for k, v in axes.items())}", max(0, pair) / pairs)
+        if time.monotonic() > deadline and pair > 0:
             break
     return Samples(calls, tuple(submission_ns), tuple(baseline_ns), tuple(empty_ns))
+
+
+def _affordable_pairs(pair_s: float) -> int:
+    """How many pairs of rounds a workload gets: an even number, from what a discarded pair took, so that it
+    cannot depend on how the counted ones turn out."""
+    count = int(WORKLOAD_S / max(pair_s, 1e-6))
+    return max(MIN_PAIRS, min(MAX_PAIRS, count - count % 2))
 
 
 def _wanted_calls(calls: int, rounds: int) -> list[list[int]]:

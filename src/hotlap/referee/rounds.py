@@ -6,7 +6,6 @@ lie (the referee reads the memory itself), and writes behind an output's end. A 
 from the vault while the contestant is frozen: it cannot see them before the clock runs.
 """
 
-import itertools
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -107,7 +106,7 @@ class Assignment:
         self.inputs: list[Buffer | None] = []
         self.outputs: list[Buffer] = []
         self.layouts: list[Returned] | None = None
-        self._results: list[list[Returned]] = []
+        self._addresses = np.empty((0, 0), np.int64)
         self._poisons = [poison_word(spec.dtype) for spec in problem.outputs]
         try:
             for spec in problem.inputs:
@@ -209,10 +208,7 @@ class Assignment:
         if self.layouts is None:
             # Untimed: what the first call returns decides the layout that all timed calls must keep.
             self.layouts = self._accept(seat.finish())
-        addresses = list(seat.pointers[: calls * count])
-        self._results = [
-            [layout.at(addresses[call * count + i]) for i, layout in enumerate(self.layouts)] for call in range(calls)
-        ]
+        self._addresses = np.array(seat.pointers[: calls * count], np.uint64).astype(np.int64).reshape(calls, count)
         self._refuse_aliases()
         places = [
             check.draw_places(b.layout, calls, samples, word)
@@ -234,11 +230,11 @@ class Assignment:
         Memory that is not writable to the contestant (an input that was returned) stays as it is.
         """
         self._poisons = [poison_word(b.layout.dtype) for b in self.outputs]
-        for returned in self._results:
-            for one, word in zip(returned, self._poisons, strict=True):
-                if one.is_contiguous and one.bytes:
-                    repeated = word.to_bytes(8, "little") * (one.bytes // 8 + 1)
-                    self.seat.write_memory(one.address, repeated[: one.bytes])
+        for index, (layout, word) in enumerate(zip(self.layouts or (), self._poisons, strict=False)):
+            if layout.is_contiguous and layout.bytes:
+                pattern = np.full(layout.bytes // 8 + 1, word, np.uint64).view(np.uint8)[: layout.bytes]
+                for address in self._addresses[:, index]:
+                    self.seat.write_memory(int(address), pattern)
 
     def _accept(self, returned: Sequence[Any]) -> list["Returned"]:
         """The layouts that the contestant described, if they keep the contract. Raises SeatFailed."""
@@ -255,91 +251,87 @@ class Assignment:
         return [parse_returned(spec, b.layout, one) for spec, b, one in zip(specs, self.outputs, given, strict=True)]
 
     def _refuse_aliases(self) -> None:
-        spans = sorted((r.low, r.low + r.span) for one in self._results for r in one if r.span)
-        for (_, end), (start, _) in itertools.pairwise(spans):
-            if start < end:
-                raise SeatFailed(
-                    _fault(
-                        "returned the same memory from two calls, so the later call overwrites the earlier answer; "
-                        "return fresh arrays, or write into a parameter `out`"
-                    )
+        layouts = self.layouts or []
+        starts = np.concatenate([one.low(self._addresses[:, i]) for i, one in enumerate(layouts)])
+        ends = starts + np.repeat([one.span for one in layouts], len(self._addresses))
+        order = np.argsort(starts, kind="stable")
+        if (ends[order][:-1] > starts[order][1:]).any():
+            raise SeatFailed(
+                _fault(
+                    "returned the same memory twice, so that a later call overwrites an earlier answer; "
+                    "return fresh arrays, or write into a parameter `out`"
                 )
+            )
 
     def _sample(self, index: int, places: check.Places) -> np.ndarray:
         """Sampled words of one output in every call, shape (calls, k) uint64; strided arrays give elements."""
-        spans: list[tuple[int, int]] = []
-        for call, words in enumerate(places.words):
-            one = self._results[call][index]
-            size = min(8, one.bytes)
-            spans += [(one.word_address(int(w)), one.itemsize if not one.is_contiguous else size) for w in words]
-        length = spans[0][1] if spans else 0
-        data = self.seat.read_memory(spans) if length else bytearray()
+        layout = (self.layouts or [])[index]
+        length = min(8, layout.bytes) if layout.is_contiguous else layout.itemsize
+        if not layout.bytes:
+            return np.zeros(places.words.shape, np.uint64)
+        addresses = self._addresses[:, index : index + 1] + layout.word_offsets(places.words)
+        data = self.seat.read_memory(addresses.reshape(-1), length)
         if data is None:
             raise SeatFailed(_fault("returned memory that cannot be read"))
-        raw = np.frombuffer(data, np.uint8).reshape(len(spans), length)
-        padded = np.zeros((len(spans), 8), np.uint8)
-        padded[:, :length] = raw
+        padded = np.zeros((addresses.size, 8), np.uint8)
+        padded[:, :length] = data.reshape(-1, length)
         return padded.view(np.uint64).reshape(places.words.shape)
 
     def _whole(self, call: int) -> tuple[Any, ...]:
-        return tuple(self._array(one, b.layout) for one, b in zip(self._results[call], self.outputs, strict=True))
+        layouts = self.layouts or []
+        return tuple(
+            self._array(int(self._addresses[call, i]), one, b.layout)
+            for i, (one, b) in enumerate(zip(layouts, self.outputs, strict=True))
+        )
 
-    def _array(self, one: "Returned", layout: Layout) -> Any:
-        data = self.seat.read_memory([(one.low, one.span)]) if one.span else bytearray()
-        if data is None:
-            raise SeatFailed(_fault(f"returned memory for output {layout.name} that cannot be read"))
-        raw = np.frombuffer(data, np.uint8)
-        if not one.span:
+    def _array(self, address: int, one: "Returned", layout: Layout) -> Any:
+        if not one.bytes:
             return as_tensor(np.empty(0, np.uint8), layout)
-        shape, strides = (*one.shape, one.itemsize), (*one.strides, 1)
-        view = np.ndarray(shape, np.uint8, raw.data, one.address - one.low, strides)
+        raw = self.seat.read_memory(np.array([address - one.below]), one.span)
+        if raw is None:
+            raise SeatFailed(_fault(f"returned memory for output {layout.name} that cannot be read"))
+        if one.is_contiguous:
+            return as_tensor(raw, layout)
+        view = np.ndarray((*one.shape, one.itemsize), np.uint8, raw.data, one.below, (*one.strides, 1))
         return as_tensor(np.ascontiguousarray(view).reshape(-1), layout)
 
 
 @dataclass(frozen=True)
 class Returned:
-    """Where one returned array lies: shape, strides in bytes, and the address once it is known."""
+    """How the arrays of one output lie in the contestant's memory: shape, strides in bytes, and how far the
+    lowest element is from the address that names the array."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     itemsize: int
-    address: int = 0
+    bytes: int
+    span: int  # from the lowest to behind the highest element
+    below: int
+    is_contiguous: bool
 
-    def at(self, address: int) -> "Returned":
-        return Returned(self.shape, self.strides, self.itemsize, address)
+    def low(self, addresses: np.ndarray) -> np.ndarray:
+        """Lowest address of each array, shape as given, int64."""
+        return addresses - self.below
 
-    @property
-    def bytes(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64)) * self.itemsize
-
-    @property
-    def low(self) -> int:
-        return self.address + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True) if s < 0)
-
-    @property
-    def span(self) -> int:
-        """Bytes from the lowest to behind the highest element."""
-        if not self.bytes:
-            return 0
-        reach = sum((n - 1) * abs(s) for n, s in zip(self.shape, self.strides, strict=True))
-        return reach + self.itemsize
-
-    @property
-    def is_contiguous(self) -> bool:
-        expected = self.itemsize
-        for n, s in zip(reversed(self.shape), reversed(self.strides), strict=True):
-            if n > 1 and s != expected:
-                return False
-            expected *= n
-        return True
-
-    def word_address(self, word: int) -> int:
-        """Address of a sampled word, or of an element at the same place in a strided array."""
+    def word_offsets(self, words: np.ndarray) -> np.ndarray:
+        """Bytes from an array's address to each sampled word; in a strided array to the element there."""
         if self.is_contiguous:
-            return self.address + 8 * word
-        element = min(word * 8 // self.itemsize, self.bytes // self.itemsize - 1)
-        where = np.unravel_index(element, self.shape)
-        return self.address + sum(int(i) * s for i, s in zip(where, self.strides, strict=True))
+            return words * 8
+        elements = np.minimum(words * 8 // self.itemsize, self.bytes // self.itemsize - 1)
+        where = np.unravel_index(elements, self.shape)
+        return sum((i * s for i, s in zip(where, self.strides, strict=True)), np.zeros_like(words))
+
+
+def returned(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> Returned:
+    """The layout of an array. strides: bytes, negative ones allowed."""
+    size = int(np.prod(shape, dtype=np.int64)) * itemsize
+    reach = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+    span = sum(map(abs, reach)) + itemsize if size else 0
+    expected, is_contiguous = itemsize, True
+    for n, s in zip(reversed(shape), reversed(strides), strict=True):
+        is_contiguous &= n == 1 or s == expected
+        expected *= n
+    return Returned(shape, strides, itemsize, size, span, -sum(r for r in reach if r < 0), is_contiguous)
 
 
 def parse_returned(spec: TensorSpec, layout: Layout, one: Any) -> Returned:
@@ -356,10 +348,10 @@ def parse_returned(spec: TensorSpec, layout: Layout, one: Any) -> Returned:
         raise SeatFailed(_fault(f"output {spec.name} has shape {shape}, expected {list(layout.shape)}"))
     if not isinstance(strides, list) or len(strides) != len(layout.shape) or not all(isinstance(s, int) for s in strides):
         raise SeatFailed(_fault(f"output {spec.name} has no strides"))
-    returned = Returned(layout.shape, tuple(strides), layout.itemsize)
-    if returned.span > SPAN_BYTES and returned.span > 4 * returned.bytes:
-        raise SeatFailed(_fault(f"output {spec.name} is spread over {returned.span} bytes; make it contiguous"))
-    return returned
+    found = returned(layout.shape, tuple(strides), layout.itemsize)
+    if found.span > SPAN_BYTES and found.span > 4 * found.bytes:
+        raise SeatFailed(_fault(f"output {spec.name} is spread over {found.span} bytes; make it contiguous"))
+    return found
 
 
 def _fault(message: str) -> Failure:

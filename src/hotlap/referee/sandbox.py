@@ -34,7 +34,12 @@ JOIN = 'n=$1; shift; while [ "$n" -gt 0 ]; do echo $$ >"$1" || exit 125; shift; 
 
 # bubblewrap's --die-with-parent follows the thread that spawned it, so one thread that lives as long as
 # this process starts every contestant.
-_spawner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spawner")
+_spawner = ThreadPoolExecutor(
+    max_workers=1,
+    thread_name_prefix="spawner",
+    initializer=os.sched_setaffinity,
+    initargs=(0, os.sched_getaffinity(0)),  # a thread inherits its maker's cores, and the referee pins itself
+)
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,10 @@ def environment(threads: int, interpret_triton: bool = False) -> dict[str, str]:
         "LOGNAME": "hotlap",
         "LANG": "C.UTF-8",
         "PYTHONDONTWRITEBYTECODE": "1",
+        # glibc gives freed memory back and faults it in again depending on what lies on top of its heap: the
+        # same kernel was 4x slower in one process than in the next (docs/decisions/0004).
+        "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+        "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
         "NUMBA_CACHE_DIR": "/tmp/numba",
         "TRITON_CACHE_DIR": "/tmp/triton",
         "TORCHINDUCTOR_CACHE_DIR": "/tmp/inductor",
@@ -185,20 +194,19 @@ def package_binds() -> list[tuple[str, str, str]]:
 
 
 def spawn(
-    command: Sequence[str], fds: Sequence[int], cpus: tuple[int, ...] | None, stdout: int, cwd: str | None = None
+    command: Sequence[str], fds: Sequence[int], stdout: int, cwd: str | None = None
 ) -> "subprocess.Popen[bytes]":
-    """Start a process from the one long-lived thread, on these cores; stdout and stderr go together."""
+    """Start a process from the one long-lived thread, on all cores; stdout and stderr go together."""
 
     def start() -> "subprocess.Popen[bytes]":
-        before = os.sched_getaffinity(0)
-        if cpus is not None:
-            os.sched_setaffinity(0, cpus)
-        try:
-            return subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.STDOUT, pass_fds=list(fds), cwd=cwd
-            )
-        finally:
-            os.sched_setaffinity(0, before)
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=subprocess.STDOUT,
+            pass_fds=list(fds),
+            cwd=cwd,
+        )
 
     return _spawner.submit(start).result()
 

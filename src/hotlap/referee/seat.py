@@ -14,7 +14,6 @@ import os
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from hotlap.contestant import wire
 from hotlap.errors import HarnessError
@@ -60,7 +61,7 @@ class Seat:
         self.output = bytearray()
         self.round_number = 0
         self.frozen = False
-        self.cgroup = Cgroup(limits.memory_bytes, limits.processes, cpus, freezer)
+        self.cgroup = Cgroup(limits.memory_bytes, limits.processes, tuple(sorted(os.sched_getaffinity(0))), freezer)
         self.folder = Path(tempfile.mkdtemp(prefix="seat-", dir=runtime_folder()))
         self._open_control_block()
         ours, theirs = socket.socketpair()
@@ -79,7 +80,9 @@ class Seat:
         command = sandbox.wrap(program, binds, variables, self.init is not None, filter_fd)
         fds = [fd for fd in (theirs.fileno(), init_theirs.fileno() if self.init else None, filter_fd) if fd is not None]
         cwd = str(self.folder) if sandbox.kind() == "none" else None
-        self.process = sandbox.spawn(sandbox.join(self.cgroup.joins, command), fds, cpus, output_write, cwd)
+        self.cpus = cpus
+        # All cores until it has imported what it needs: nothing of the author's is there yet.
+        self.process = sandbox.spawn(sandbox.join(self.cgroup.joins, command), fds, output_write, cwd)
         theirs.close()
         init_theirs.close()
         if self.init is None:
@@ -142,9 +145,17 @@ class Seat:
             tail = bytes(self.output).decode(errors="replace").strip()[-500:]
             raise HarnessError(f"a contestant process did not start: {tail or 'no output'}") from None
         self.pid = self.channel.peer_pid or self.process.pid
+        self._confine()
         self.channel.send(fds=[self._control_fd], op="control")
         self._reply("load", self.limits.start_s)
         self.is_ready = True
+
+    def _confine(self) -> None:
+        """Keep every thread on the contestant's cores from now on."""
+        self.cgroup.confine(self.cpus)
+        for thread in Path(f"/proc/{self.pid}/task").iterdir():
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setaffinity(int(thread.name), self.cpus)
 
     def place(self, name: str, data: bytes) -> str:
         """Put a file into the contestant's private folder; returns its path as the contestant sees it."""
@@ -288,12 +299,20 @@ class Seat:
 
     # --- memory of the contestant, read while it is frozen
 
-    def read_memory(self, spans: Sequence[tuple[int, int]]) -> bytearray | None:
-        """Bytes at (address, length) spans, one after the other; None when any of it is not mapped."""
-        return _vm(libc.process_vm_readv, self.pid, spans, None)
+    def read_memory(self, addresses: np.ndarray, length: int) -> np.ndarray | None:
+        """`length` bytes at each address, one after the other, shape (n * length,) uint8; None when any of
+        it is not mapped. addresses: shape (n,) int64."""
+        here = np.empty(len(addresses) * length, np.uint8)
+        spans = np.stack([addresses.astype(np.int64), np.full(len(addresses), length, np.int64)], axis=1)
+        for first in range(0, len(addresses), IOV_MAX):
+            batch = np.ascontiguousarray(spans[first : first + IOV_MAX])
+            if not _moved(libc.process_vm_readv, self.pid, here[first * length :], batch):
+                return None
+        return here
 
-    def write_memory(self, address: int, data: bytes) -> bool:
-        return _vm(libc.process_vm_writev, self.pid, [(address, len(data))], data) is not None
+    def write_memory(self, address: int, data: np.ndarray) -> bool:
+        """Whether all of `data`, shape (n,) uint8, could be written at an address."""
+        return _moved(libc.process_vm_writev, self.pid, data, np.array([[address, len(data)]], np.int64))
 
     # --- what went wrong
 
@@ -404,17 +423,8 @@ for call in (libc.process_vm_readv, libc.process_vm_writev):
 IOV_MAX = 1024
 
 
-def _vm(call: Any, pid: int, spans: Sequence[tuple[int, int]], data: bytes | None) -> bytearray | None:
-    total = sum(length for _, length in spans)
-    local = ctypes.create_string_buffer(data, total) if data is not None else ctypes.create_string_buffer(total)
-    start = ctypes.addressof(local)
-    for first in range(0, len(spans), IOV_MAX):
-        batch = spans[first : first + IOV_MAX]
-        size = sum(length for _, length in batch)
-        here = struct.pack("2Q", start, size)
-        there = b"".join(struct.pack("2Q", address, length) for address, length in batch)
-        moved = call(pid, here, 1, there, len(batch), 0)
-        if moved != size:
-            return None
-        start += size
-    return bytearray(local)
+def _moved(call: Any, pid: int, here: np.ndarray, spans: np.ndarray) -> bool:
+    """Move bytes between our array and (address, length) spans of a process, shape (n, 2) int64."""
+    size = int(spans[:, 1].sum())
+    local = np.array([[here.ctypes.data, size]], np.int64)
+    return bool(call(pid, local.ctypes.data, 1, spans.ctypes.data, len(spans), 0) == size)
