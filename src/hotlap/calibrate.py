@@ -7,13 +7,12 @@ clock. So the floor that `judge` derives from it is a floor of just that situati
 import contextlib
 import datetime
 import statistics
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from hotlap import runs, schema
-from hotlap.errors import DeviceError
+from hotlap.errors import DeviceError, HotlapError
 from hotlap.model import Bandwidth, Calibration, Cost, Device, Problem, Submission, TensorSpec, Tolerance
 from hotlap.referee import build
 from hotlap.referee.device import CpuDevice
@@ -110,7 +109,9 @@ def calibrate(device: CpuDevice, progress: Progress = silent) -> Calibration:
         device_uuid=device.info.uuid,
         driver=device.info.driver,
         measured_at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        bandwidth=tuple(Bandwidth(f, kinds["read"], kinds["write"], kinds["copy"]) for f, kinds in best.items()),
+        bandwidth=tuple(
+            Bandwidth(f, kinds["read"], kinds["write"], kinds["copy"]) for f, kinds in best.items()
+        ),
     )
     path = _path(device.info)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -119,8 +120,8 @@ def calibrate(device: CpuDevice, progress: Progress = silent) -> Calibration:
 
 
 def load_calibration(device: Device) -> Calibration | None:
-    """The stored calibration of this device and driver, or None."""
-    with contextlib.suppress(OSError):
+    """The stored calibration of this device and driver; None when there is none that can be read."""
+    with contextlib.suppress(OSError, HotlapError):
         return schema.from_json(Calibration, _path(device).read_text())
     return None
 
@@ -197,5 +198,3 @@ def _problem(reads: bool, writes: bool) -> Problem:
         cost=Cost(),
         workloads=(),
     )
-
-

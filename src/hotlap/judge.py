@@ -233,14 +233,18 @@ def _score(
     estimate, low, high = geomean_interval(
         [t.estimate for t in times], [t.ci_low for t in times], [t.ci_high for t in times]
     )
-    speedups = [(w.speedup, *w.speedup_ci) for w in benches if w.speedup is not None and w.speedup_ci is not None]
+    speedups = [
+        (w.speedup, *w.speedup_ci) for w in benches if w.speedup is not None and w.speedup_ci is not None
+    ]
     speedup = speedup_ci = None
     if len(speedups) == len(benches):
         speedup, *ends = geomean_interval(
             [s[0] for s in speedups], [s[1] for s in speedups], [s[2] for s in speedups]
         )
         speedup_ci = (ends[0], ends[1])
-    fractions = [w.floor_ns / t.estimate for w, t in zip(benches, times, strict=True) if w.floor_ns is not None]
+    fractions = [
+        w.floor_ns / t.estimate for w, t in zip(benches, times, strict=True) if w.floor_ns is not None
+    ]
     floor_fraction = geomean(fractions) if len(fractions) == len(benches) else None
     return Score(estimate, low, high, "geomean", speedup, speedup_ci, floor_fraction), None
 
@@ -255,5 +259,3 @@ def _quantile(values: Sequence[float], q: float) -> float:
     low = math.floor(place)
     high = min(low + 1, len(ordered) - 1)
     return ordered[low] + (place - low) * (ordered[high] - ordered[low])
-
-

@@ -252,6 +252,7 @@ class Run:
     hotlap_version: str
     master_key: str
     timed: bool
+    problem_folder: str  # where a problem given by path lies, for replay
 
 
 # --- verdict -------------------------------------------------------------------------------------

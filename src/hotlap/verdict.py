@@ -7,9 +7,9 @@ from pathlib import Path
 
 from hotlap import judge, runs
 from hotlap.errors import UsageError
-from hotlap.model import Calibration, Problem, Submission, Verdict
 from hotlap.guard.guard import findings
-from hotlap.problems.find import find
+from hotlap.model import Calibration, Problem, Submission, Verdict
+from hotlap.problems.native import load
 from hotlap.referee import referee as referees
 from hotlap.referee import replay as replays
 from hotlap.referee.device import CpuDevice
@@ -28,7 +28,9 @@ def read_submission(path: Path, author: str | None = None) -> Submission:
     if not path.is_file():
         raise UsageError(f"{path}: no such file; give the path of a kernel ({', '.join(LANGUAGES)})")
     if lang is None:
-        raise UsageError(f"{path}: ending {path.suffix or '(none)'} is not known; allowed: {', '.join(LANGUAGES)}")
+        raise UsageError(
+            f"{path}: ending {path.suffix or '(none)'} is not known; allowed: {', '.join(LANGUAGES)}"
+        )
     try:
         with path.open("rb") as file:
             data = file.read(64 << 20)
@@ -45,7 +47,9 @@ def read_submission(path: Path, author: str | None = None) -> Submission:
         refused = f"{path.name} is not UTF-8 text (byte {error.start}); a submission is source code"
         return Submission(path.name, "", lang, digest, author, refused)
     if "\0" in source:
-        return Submission(path.name, "", lang, digest, author, f"{path.name} is not UTF-8 text (it holds a NUL byte)")
+        return Submission(
+            path.name, "", lang, digest, author, f"{path.name} is not UTF-8 text (it holds a NUL byte)"
+        )
     if lang == "python" and IMPORTS_TRITON.search(source):
         lang = "triton"
     return Submission(path.name, source, lang, digest, author)
@@ -89,7 +93,9 @@ def replay(run_id: str, workload: int | None, device: CpuDevice, out: Path) -> r
     Raises UsageError, ProblemError, DeviceError.
     """
     run = runs.load(run_id)
-    problem = find(run.problem.partition("@")[0])
+    problem = load(Path(run.problem_folder))
     if problem.id != run.problem:
-        raise UsageError(f"run {run_id} was of {run.problem}; the problem here is {problem.id}: it changed since")
+        raise UsageError(
+            f"run {run_id} was of {run.problem}; {run.problem_folder} holds {problem.id} now: it changed since"
+        )
     return replays.replay(problem, run, workload, device, out)

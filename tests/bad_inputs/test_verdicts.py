@@ -52,9 +52,7 @@ def judge_case(case: Case, device: CpuDevice, folder: Path) -> Verdict:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_bad_input_gets_its_verdict(
-    case: Case, patient: CpuDevice, hasty: CpuDevice, tmp_path: Path
-) -> None:
+def test_bad_input_gets_its_verdict(case: Case, patient: CpuDevice, hasty: CpuDevice, tmp_path: Path) -> None:
     device = hasty if case.waits_for_limit else patient
     if reason := missing(case, device):
         pytest.skip(reason)

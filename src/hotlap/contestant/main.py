@@ -29,7 +29,14 @@ MAP_SHARED, MAP_POPULATE = 0x01, 0x8000
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
-libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+libc.mmap.argtypes = [
+    ctypes.c_void_p,
+    ctypes.c_size_t,
+    ctypes.c_int,
+    ctypes.c_int,
+    ctypes.c_int,
+    ctypes.c_long,
+]
 libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
@@ -56,7 +63,9 @@ class Mapping:
     def tensor(self, torch: Any, index: int) -> Any:
         size = max(1, self.spec["elements"]) * self.spec["itemsize"]
         raw = (ctypes.c_char * size).from_address(self.slot(index))
-        flat = torch.frombuffer(raw, dtype=getattr(torch, self.spec["dtype"]), count=max(1, self.spec["elements"]))
+        flat = torch.frombuffer(
+            raw, dtype=getattr(torch, self.spec["dtype"]), count=max(1, self.spec["elements"])
+        )
         return flat[: self.spec["elements"]].view(self.spec["shape"])
 
     def close(self) -> None:
@@ -313,14 +322,18 @@ class Contestant:
         self.control = Mapping(fd, spec).address
         self.go = ctypes.c_uint64.from_address(self.control + wire.GO)
         self.done = ctypes.c_uint64.from_address(self.control + wire.DONE)
-        self.places = (ctypes.c_uint64 * (wire.MAX_CALLS * wire.MAX_OUTPUTS)).from_address(self.control + wire.POINTERS)
+        self.places = (ctypes.c_uint64 * (wire.MAX_CALLS * wire.MAX_OUTPUTS)).from_address(
+            self.control + wire.POINTERS
+        )
         return {"op": "opened"}
 
     def prepare(self, axes: dict[str, int]) -> dict[str, Any]:
         self.kernel.prepare(axes)
         return {"op": "prepared"}
 
-    def attach(self, inputs: list[dict[str, Any] | None], outputs: list[dict[str, Any]], slots: int) -> dict[str, Any]:
+    def attach(
+        self, inputs: list[dict[str, Any] | None], outputs: list[dict[str, Any]], slots: int
+    ) -> dict[str, Any]:
         """Map a workload's buffers. A None among the inputs is a scalar, whose value comes each round."""
         for mapping in self.mappings:
             mapping.close()

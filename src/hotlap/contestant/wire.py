@@ -60,7 +60,9 @@ class Channel:
         except OSError as error:
             raise PeerGone(f"the channel is closed ({error.strerror})") from None
 
-    def receive(self, timeout_s: float | None = None, idle: Callable[[], None] | None = None) -> dict[str, Any]:
+    def receive(
+        self, timeout_s: float | None = None, idle: Callable[[], None] | None = None
+    ) -> dict[str, Any]:
         """Next message. `idle` runs while waiting, at least every 50 ms.
 
         Raises PeerGone, PeerSilent after timeout_s seconds.

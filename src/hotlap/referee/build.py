@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +26,16 @@ from hotlap.referee.cgroup import Cgroup
 from hotlap.referee.limits import Limits
 from hotlap.referee.seat import printable, runtime_folder
 
-FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp", "-shared", "-fPIC", "-Wall", "-fno-diagnostics-color")
+FLAGS = (
+    "-std=c++20",
+    "-O3",
+    "-march=native",
+    "-fopenmp",
+    "-shared",
+    "-fPIC",
+    "-Wall",
+    "-fno-diagnostics-color",
+)
 FLAGS += ("-Wl,-z,defs",)  # a missing `kernel` is an error of the build, not of the load
 COMPILERS = ("g++", "clang++")
 ERROR_CHARS = 16 << 10
@@ -51,7 +59,9 @@ def compiler() -> tuple[str, str]:
         if path is None:
             continue
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-            done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=False)
+            done = subprocess.run(
+                [path, "--version"], capture_output=True, text=True, timeout=20, check=False
+            )
             if done.returncode == 0:
                 return path, done.stdout.splitlines()[0]
     found = f"CXX={wanted} does not run" if wanted else "neither g++ nor clang++ was found"
@@ -112,7 +122,9 @@ def build(problem: Problem, submission: Submission, limits: Limits) -> Built:
     return Built(built.library, built.failure, time.monotonic() - start)
 
 
-def _compile(folder: Path, problem: Problem, submission: Submission, command: list[str], limits: Limits) -> Built:
+def _compile(
+    folder: Path, problem: Problem, submission: Submission, command: list[str], limits: Limits
+) -> Built:
     source, out = folder / "source", folder / "out"
     source.mkdir()
     out.mkdir()
@@ -146,7 +158,9 @@ def _compile(folder: Path, problem: Problem, submission: Submission, command: li
     if not ended:
         return Built(None, _failure(f"the compiler did not finish within {limits.build_s:g} s", text), 0.0)
     if process.returncode != 0:
-        return Built(None, _failure(_first_error(text, src, name, process.returncode), rewritten(text, src)), 0.0)
+        return Built(
+            None, _failure(_first_error(text, src, name, process.returncode), rewritten(text, src)), 0.0
+        )
     return Built(_read_library(out / "kernel.so", limits.build_output_bytes), None, 0.0)
 
 
@@ -221,5 +235,3 @@ def _cpu_flags() -> str:
             if line.startswith(("flags", "Features")):
                 return line
     return ""
-
-

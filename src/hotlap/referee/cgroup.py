@@ -36,7 +36,9 @@ def hierarchies() -> dict[str, Path]:
 class Cgroup:
     """The groups of one seat. `gaps` says what could not be set; `freezer` how the tree is frozen."""
 
-    def __init__(self, memory_bytes: int, processes: int, cpus: tuple[int, ...] | None, freezer: str = "best"):
+    def __init__(
+        self, memory_bytes: int, processes: int, cpus: tuple[int, ...] | None, freezer: str = "best"
+    ):
         self.folders: list[Path] = []
         self.gaps: list[str] = []
         self.freezer: str | None = None
@@ -46,7 +48,11 @@ class Cgroup:
         v2 = self._make(parents.get("v2"), name)
         controllers = _read(v2 / "cgroup.controllers").split() if v2 else []
         for controller, v2_settings, v1_settings in (
-            ("memory", {"memory.max": memory_bytes, "memory.swap.max": 0}, {"memory.limit_in_bytes": memory_bytes}),
+            (
+                "memory",
+                {"memory.max": memory_bytes, "memory.swap.max": 0},
+                {"memory.limit_in_bytes": memory_bytes},
+            ),
             ("pids", {"pids.max": processes}, {"pids.max": processes}),
             ("cpuset", {"cpuset.cpus": _list(cpus)}, {"cpuset.cpus": _list(cpus), "cpuset.mems": "0"}),
         ):

@@ -35,7 +35,11 @@ class Comparison:
 
 
 def compare_call(
-    problem: Problem, reference: Reference, axes: dict[str, int], inputs: tuple[Any, ...], outputs: tuple[Any, ...]
+    problem: Problem,
+    reference: Reference,
+    axes: dict[str, int],
+    inputs: tuple[Any, ...],
+    outputs: tuple[Any, ...],
 ) -> Comparison:
     """Compare every element of one call's outputs with the reference. inputs are the referee's own.
 
@@ -70,15 +74,16 @@ def compare_tensor(
     if not truth.is_floating_point():
         bad = out.to(torch.int64) != truth.to(torch.int64)
         return _complaint(name, bad, out, truth, None), NO_ERRORS
-    got, true = out.to(torch.float64), truth.to(torch.float64)
+    true = truth.to(torch.float64)
+    difference = torch.sub(true, out).abs_()  # in float64: the wider operand decides
     scale = true.abs()
     allowed = scale * rtol
-    allowed += atol
-    difference = got.sub(true).abs_()
-    # `<=` is false for NaN, and no infinite bound counts: what passes here is finite and right.
-    bounded = bool(torch.isfinite(allowed.max())) if allowed.numel() else True
-    if bounded and bool((difference <= allowed).all()):
+    if not isinstance(atol, float) or atol != 0.0:
+        allowed += atol
+    if _within(difference, allowed):
         return None, _errors(difference, scale, allowed)
+    got = out.to(torch.float64)
+    # `<=` is false for NaN, so a NaN is wrong unless the reference has one at the same place.
     right = (difference <= allowed) & torch.isfinite(true) & torch.isfinite(got)
     right |= (got == true) & torch.isinf(true)
     right |= torch.isnan(got) & torch.isnan(true)
@@ -87,17 +92,35 @@ def compare_tensor(
     return _complaint(name, ~right, got, true, allowed), errors
 
 
+def _within(difference: Any, allowed: Any) -> bool:
+    """Whether all is finite and within what is allowed; a NaN or an infinite bound is not."""
+    return bool((difference <= allowed).all()) and (
+        allowed.numel() == 0 or math.isfinite(float(allowed.max()))
+    )
+
+
 def _errors(difference: Any, scale: Any, allowed: Any) -> Errors:
     """Largest absolute error, relative error where the truth is not 0, and share of what is allowed."""
-    if difference.numel() == 0:
-        return Errors(0.0, 0.0, 0.0)
+    if not difference.numel():
+        return NO_ERRORS  # nothing that has a size was compared
     largest = float(difference.max())
     if largest == 0.0:
         return Errors(0.0, 0.0, 0.0)
     # 0/0 is an exact answer of 0 where nothing else is allowed: no error, whatever the ratio says.
-    over = float(difference.div(allowed).nan_to_num_(nan=0.0, posinf=math.inf).max())
-    relative = float(difference.div_(scale).nan_to_num_(nan=0.0, posinf=0.0).max())
-    return Errors(largest, relative, over if math.isfinite(over) else None)
+    over = _largest_ratio(difference, allowed)
+    relative = _largest_ratio(difference, scale)
+    return Errors(largest, relative, over)
+
+
+def _largest_ratio(difference: Any, bound: Any) -> float | None:
+    """max(difference / bound) over places where the bound is not 0; None when that alone hides an error."""
+    ratio = float(difference.div(bound).max())
+    if math.isfinite(ratio):
+        return ratio
+    bounded = bound > 0
+    if not bool(bounded.any()) or float(difference[~bounded].max()) > 0:
+        return None
+    return float((difference[bounded] / bound[bounded]).max())
 
 
 def _complaint(name: str, bad: Any, out: Any, truth: Any, allowed: Any) -> str | None:
@@ -111,7 +134,9 @@ def _complaint(name: str, bad: Any, out: Any, truth: Any, allowed: Any) -> str |
         place = tuple(int(i) for i in bad.nonzero()[0])
         where = f"[{', '.join(map(str, place))}]"
     limit = "" if allowed is None else f" (allowed error {float(allowed.expand_as(bad)[place]):.3g})"
-    return f"{text}; first at {name}{where}: {out[place].item():.9g}, expected {truth[place].item():.9g}{limit}"
+    return (
+        f"{text}; first at {name}{where}: {out[place].item():.9g}, expected {truth[place].item():.9g}{limit}"
+    )
 
 
 def merge(a: Errors, b: Errors) -> Errors:

@@ -47,16 +47,20 @@ class CpuDevice:
         )
         self._warm: list[Seat] = []
         self._null: Seat | None = None
+        self._baseline: tuple[str, Seat, str | None] | None = None
         self.freezer_found: str | None = None
         self.info = fingerprint(self.contestant_cpus, None)
 
     def __enter__(self) -> "CpuDevice":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        for seat in [*self._warm, *([self._null] if self._null else [])]:
-            seat.close()
-        self._warm, self._null = [], None
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        for seat in (*self._warm, self._null, self._baseline and self._baseline[1]):
+            if seat is not None:
+                seat.close()
+        self._warm, self._null, self._baseline = [], None, None
         self.pool.shutdown()
 
     def warm_up(self, count: int = 1) -> None:
@@ -81,6 +85,19 @@ class CpuDevice:
             self._null = self._start("bare", False)
         self._null.await_start()
         return self._null
+
+    def baseline_seat(self, key: str) -> tuple[Seat, str | None]:
+        """The seat of a baseline, and its style if that is loaded; the last one is kept, no others."""
+        if self._baseline is not None:
+            kept, seat, style = self._baseline
+            if kept == key and seat.process.poll() is None:
+                return seat, style
+            seat.close()
+        self._baseline = (key, self.take_seat(), None)
+        return self._baseline[1], None
+
+    def keep_baseline(self, key: str, seat: Seat, style: str) -> None:
+        self._baseline = (key, seat, style)
 
     def gaps(self) -> list[str]:
         """What this machine cannot enforce for a contestant."""

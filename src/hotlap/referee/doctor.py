@@ -114,7 +114,9 @@ def _contestant() -> Iterator[Probe]:
     for controller in ("memory", "pids", "cpuset"):
         missing = f"no {controller} cgroup" in seat.gaps
         fact = "not limited by a control group" if missing else "limited by a control group"
-        yield Probe(f"{controller} limit", not missing, fact, GAP_FIXES[controller] if missing else None, False)
+        yield Probe(
+            f"{controller} limit", not missing, fact, GAP_FIXES[controller] if missing else None, False
+        )
     yield from _isolation()
 
 
@@ -127,7 +129,9 @@ def _isolation() -> Iterator[Probe]:
         secret.write_text("secret")
         seen = _inside(["cat", str(secret)])
     fact = "a file of yours is readable inside" if seen else "your files are out of sight"
-    yield Probe("secrets", not seen, fact, "set HOTLAP_HOME outside the Python installation" if seen else None, False)
+    yield Probe(
+        "secrets", not seen, fact, "set HOTLAP_HOME outside the Python installation" if seen else None, False
+    )
     network = _inside(["/bin/sh", "-c", "grep -v lo: /proc/net/dev | grep -q :"])
     fact = "a network device is visible inside" if network else "none inside"
     yield Probe("network", not network, fact, None if not network else "update bubblewrap", False)
@@ -149,7 +153,13 @@ def _existing_home() -> Path:
 
 def _library(name: str, what: str) -> Probe:
     ok = importlib.util.find_spec(name) is not None
-    return Probe(name, ok, f"installed, for {what}" if ok else f"not installed: no {what}", None if ok else f"pip install {name}", False)
+    return Probe(
+        name,
+        ok,
+        f"installed, for {what}" if ok else f"not installed: no {what}",
+        None if ok else f"pip install {name}",
+        False,
+    )
 
 
 def _home() -> Probe:
@@ -158,5 +168,3 @@ def _home() -> Probe:
     ok = folder == runs.home() and free > 1 << 28
     fact = f"{folder}, {free / 1e9:.0f} GB free"
     return Probe("storage", ok, fact, None if ok else "set HOTLAP_HOME to a writable folder", False)
-
-

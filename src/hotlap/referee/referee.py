@@ -15,10 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import hotlap
-from hotlap.errors import DeviceError, HarnessError, ProblemError, SubmissionError
+from hotlap.errors import DeviceError, HarnessError, ProblemError, SubmissionError, UsageError
 from hotlap.model import (
     Errors,
     Failure,
@@ -46,6 +45,7 @@ from hotlap.referee.seat import Seat, SeatFailed
 
 FULL_CHECKS = 270  # calls a workload compared in full: a share of 5 % wrong calls escapes at 1e-6
 SAMPLED_WORDS = 16_384  # a workload, over all its timed calls
+BASELINE_WORDS = 64  # a round of the baseline, which is the problem's own code
 ROUND_NS = 4_000_000  # longer rounds are no less noisy, and leave time for fewer (docs/decisions/0003)
 MAX_CALLS = 512
 MIN_PAIRS, MAX_PAIRS = 12, 64  # rounds of each side, in blocks of ABBA or BAAB
@@ -125,6 +125,9 @@ def referee(
     failure: Failure | None = None
     case: Case | None = None
     reference = references.load_reference(problem)
+    if baseline is not None and baseline not in reference.baselines:
+        allowed = ", ".join(reference.baselines) or "none: it has only its reference"
+        raise UsageError(f"{problem.id} has no baseline {baseline!r}; allowed: {allowed}")
     with device.locked() as queued_s:
         # Drawn again after the submission is loaded; until then no input exists.
         case = Case(problem, submission, device, reference, new_master_key(), device.pool, queued_s=queued_s)
@@ -164,6 +167,7 @@ def referee(
         hotlap_version=hotlap.__version__,
         master_key=case.master.hex(),
         timed=timed,
+        problem_folder=str(problem.folder.resolve()),
     )
 
 
@@ -186,9 +190,8 @@ def _referee(case: Case, timed: bool, interpret: bool, baseline: str | None, pro
         ends.callback(seat.close)
         case.gaps += seat.gaps
         device.freezer_found = seat.freezer
-        rival = device.take_seat() if timed else None
-        if rival is not None:
-            ends.callback(rival.close)
+        if timed:
+            device.baseline_seat(_baseline_key(problem, baseline))  # starts while we build and load
         data = submission.source.encode()
         if submission.lang == "cpp":
             progress("compiling", 0.02)
@@ -210,10 +213,10 @@ def _referee(case: Case, timed: bool, interpret: bool, baseline: str | None, pro
             progress(f"checking {_named(workload)}", 0.1)
             _check_workload(case, seat, index, workload)
         case.check_s = time.monotonic() - start
-        if rival is None or any(run.failure for run in case.runs):
+        if not timed or any(run.failure for run in case.runs):
             return
         start = time.monotonic()
-        _measure(case, seat, rival, baseline, progress)
+        _measure(case, seat, baseline, progress)
         case.measure_s = time.monotonic() - start
 
 
@@ -228,7 +231,11 @@ def load(seat: Seat, problem: Problem, submission: Submission, data: bytes) -> s
 
 
 def _named(workload: Workload) -> str:
-    return "hidden workload" if workload.kind is Kind.hidden else " ".join(f"{k}={v}" for k, v in workload.axes.items())
+    return (
+        "hidden workload"
+        if workload.kind is Kind.hidden
+        else " ".join(f"{k}={v}" for k, v in workload.axes.items())
+    )
 
 
 def _workloads(case: Case) -> list[Workload]:
@@ -238,7 +245,9 @@ def _workloads(case: Case) -> list[Workload]:
     tests = [w for w in mine if w.kind is Kind.test]
     benches = [w for w in mine if w.kind is Kind.bench]
     if not benches:
-        raise ProblemError(f"{case.problem.id} has no bench workload of profile {profile!r}; add one to problem.toml")
+        raise ProblemError(
+            f"{case.problem.id} has no bench workload of profile {profile!r}; add one to problem.toml"
+        )
     rng = Rng(derive(case.master, HIDDEN_KEY))
     drawn = references.hidden_axes(case.reference, case.problem, rng, profile, HIDDEN_WORKLOADS)
     return [*tests, *(Workload(Kind.hidden, profile, axes) for axes in drawn), *benches]
@@ -320,7 +329,9 @@ def _account(
     tally.sampled_words += result.sampled_words
 
     def one(call: int) -> check.Comparison:
-        return check.compare_call(case.problem, case.reference, axes, vault.inputs[call], result.outputs[call])
+        return check.compare_call(
+            case.problem, case.reference, axes, vault.inputs[call], result.outputs[call]
+        )
 
     calls = sorted(result.outputs)
     compared = list(case.pool.map(one, calls)) if len(calls) > 1 else [one(call) for call in calls]
@@ -336,9 +347,7 @@ def _account(
         tally.failed_call = (round_index, result.wrong_call or 0)
 
 
-def _record(
-    case: Case, index: int, workload: Workload, axes: dict[str, int], tally: Tally
-) -> WorkloadRun:
+def _record(case: Case, index: int, workload: Workload, axes: dict[str, int], tally: Tally) -> WorkloadRun:
     bytes_moved, flops = shapes.cost(case.problem, axes)
     return WorkloadRun(
         index=index,
@@ -380,12 +389,11 @@ def _available_bytes() -> int:
 # --- timing ----------------------------------------------------------------------------------------
 
 
-def _measure(case: Case, seat: Seat, rival: Seat, baseline: str | None, progress: Progress) -> None:
+def _measure(case: Case, seat: Seat, baseline: str | None, progress: Progress) -> None:
     """Time every bench workload against the baseline, in place of its untimed record."""
     null = case.device.null_seat()
     null.freeze()
-    rival.await_start()
-    rival_style = _load_baseline(case, rival, baseline)
+    rival, rival_style = _baseline_seat(case, baseline)
     benches = [i for i, run in enumerate(case.runs) if run.kind is Kind.bench]
     for done, position in enumerate(benches):
         run = case.runs[position]
@@ -405,12 +413,26 @@ def _measure(case: Case, seat: Seat, rival: Seat, baseline: str | None, progress
             return
 
 
+def _baseline_key(problem: Problem, wanted: str | None) -> str:
+    return f"{problem.folder} {problem.id} {wanted}"
+
+
+def _baseline_seat(case: Case, wanted: str | None) -> tuple[Seat, str]:
+    """The baseline's seat and style, loaded; one that an earlier run on this device left is used again."""
+    key = _baseline_key(case.problem, wanted)
+    rival, style = case.device.baseline_seat(key)
+    if style is None:
+        rival.await_start()
+        style = _load_baseline(case, rival, wanted)
+        case.device.keep_baseline(key, rival, style)
+    rival.freeze()
+    return rival, style
+
+
 def _load_baseline(case: Case, rival: Seat, wanted: str | None) -> str:
-    """Load the problem's own baseline into its seat; a failure there is the problem's."""
+    """Load the problem's own baseline into its seat; a failure there is the problem's. Returns its style."""
     names = list(case.reference.baselines) or ["reference"]
     name = wanted or names[0]
-    if name not in names:
-        raise ProblemError(f"{case.problem.id} has no baseline {name!r}; allowed: {', '.join(names)}")
     for file in case.problem.folder.glob("*.py"):
         rival.place(file.name, file.read_bytes())
     path = rival.place("hotlap_baseline.py", f"from reference import {name} as kernel\n".encode())
@@ -418,7 +440,6 @@ def _load_baseline(case: Case, rival: Seat, wanted: str | None) -> str:
         reply = rival.ask("load", rival.limits.load_s, op="load", path=path, lang="python", axes_names=[])
     except SeatFailed as error:
         raise ProblemError(f"{case.problem.id}: baseline {name} does not load: {error}") from None
-    rival.freeze()
     return str(reply.get("style"))
 
 
@@ -433,7 +454,12 @@ class Seats:
 
 
 def _time_workload(
-    case: Case, seats: Seats, index: int, axes: dict[str, int], tally: Tally, report: Callable[[str, float], None]
+    case: Case,
+    seats: Seats,
+    index: int,
+    axes: dict[str, int],
+    tally: Tally,
+    report: Callable[[str, float], None],
 ) -> None:
     named = " ".join(f"{k}={v}" for k, v in axes.items())
     report(f"timing {named}", 0.0)
@@ -452,7 +478,7 @@ def _time_workload(
         if case.style == "returns":
             _settle_layout(case, mine, index, axes, tally)
         if seats.baseline_style == "returns":
-            _baseline_round(case, theirs, axes, _vault(case, index, BASELINE_ROUND, axes, 1), [0])
+            _baseline_round(case, theirs, axes, _vault(case, index, BASELINE_ROUND, axes, 1))
         tally.samples = _timed_rounds(case, seats, mine, theirs, index, axes, calls, tally, report)
 
 
@@ -468,18 +494,55 @@ def _vault(case: Case, index: int, round_index: int, axes: dict[str, int], calls
     return draw_vault(case.problem, case.reference, axes, keys, case.pool)
 
 
-def _baseline_round(case: Case, theirs: Assignment, axes: dict[str, int], vault: Vault, full: Sequence[int]) -> int:
-    """Nanoseconds of a round of the baseline; the calls `full` are compared. Raises ProblemError."""
+def _pair(
+    case: Case, mine: Assignment, theirs: Assignment, sides: Sequence[Assignment], vault: Vault
+) -> dict[Assignment, int]:
+    """Nanoseconds of one round of each side, as close together as can be: what the host does to one it then
+    does to the other. Raises SeatFailed, ProblemError."""
+    times: dict[Assignment, int] = {}
+    side = mine
     try:
-        result = theirs.round(vault, full, 64, case.limits.measure_s)
+        for side in sides:
+            side.fill(vault)
+        for side in sides:
+            times[side] = side.seat.time_round(case.limits.measure_s)
     except SeatFailed as error:
-        raise ProblemError(f"{case.problem.id}: the baseline {error}") from None
+        if side is theirs:
+            raise _baseline_failed(case, error) from None
+        raise
+    return times
+
+
+def _baseline_round(case: Case, theirs: Assignment, axes: dict[str, int], vault: Vault) -> int:
+    """Nanoseconds of a round of the baseline, its first call compared. Raises ProblemError."""
+    try:
+        theirs.fill(vault)
+        time_ns = theirs.seat.time_round(case.limits.measure_s)
+    except SeatFailed as error:
+        raise _baseline_failed(case, error) from None
+    _read_baseline(case, theirs, axes, vault, time_ns, [0])
+    return time_ns
+
+
+def _read_baseline(
+    case: Case, theirs: Assignment, axes: dict[str, int], vault: Vault, time_ns: int, full: Sequence[int]
+) -> None:
+    """Look at what the baseline wrote; the calls `full` are compared. Raises ProblemError."""
+    try:
+        result = theirs.read(time_ns, full, BASELINE_WORDS)
+    except SeatFailed as error:
+        raise _baseline_failed(case, error) from None
     wrong = result.wrong
     for call, outputs in result.outputs.items():
-        wrong = wrong or check.compare_call(case.problem, case.reference, axes, vault.inputs[call], outputs).wrong
+        wrong = (
+            wrong or check.compare_call(case.problem, case.reference, axes, vault.inputs[call], outputs).wrong
+        )
     if wrong is not None:
         raise ProblemError(f"{case.problem.id}: the baseline is wrong: {wrong}")
-    return result.time_ns
+
+
+def _baseline_failed(case: Case, error: SeatFailed) -> ProblemError:
+    return ProblemError(f"{case.problem.id}: the baseline {error}")
 
 
 def _calls_per_round(case: Case, seats: Seats, index: int, axes: dict[str, int]) -> int:
@@ -491,7 +554,7 @@ def _calls_per_round(case: Case, seats: Seats, index: int, axes: dict[str, int])
         times = []
         for number in range(PILOT_ROUNDS):
             vault = _vault(case, index, PILOT_ROUND + number, axes, 1 if number == 0 else calls)
-            time_ns = _baseline_round(case, pilot, axes, vault, [0])
+            time_ns = _baseline_round(case, pilot, axes, vault)
             if number:
                 times.append(time_ns)
             seats.baseline.freeze()
@@ -548,26 +611,19 @@ def _timed_rounds(
         vault = _vault(case, index, round_index, axes, calls)
         full = wanted[pair] if pair >= 0 else [0]
 
-        def time_submission(vault: Vault = vault, full: Sequence[int] = full, number: int = round_index) -> int:
-            result = mine.round(vault, full, samples_each, case.limits.measure_s)
-            _account(case, axes, vault, result, tally, number)
-            return result.time_ns
-
-        def time_baseline(vault: Vault = vault) -> int:
-            return _baseline_round(case, theirs, axes, vault, [])
-
         if pair % 2 == 0:
             submission_first = bool(os.urandom(1)[0] & 1)  # this block of two pairs is ABBA or BAAB
-        if (pair % 2 == 0) == submission_first:
-            mine_ns, theirs_ns = time_submission(), time_baseline()
-        else:
-            theirs_ns, mine_ns = time_baseline(), time_submission()
+        sides = (mine, theirs) if (pair % 2 == 0) == submission_first else (theirs, mine)
+        times = _pair(case, mine, theirs, sides, vault)
+        result = mine.read(times[mine], full, samples_each)
+        _account(case, axes, vault, result, tally, round_index)
+        _read_baseline(case, theirs, axes, vault, times[theirs], [])
         empty = _empty_round(seats.null)
         if tally.failure is not None:
             break
         if pair >= 0:
-            submission_ns.append(mine_ns)
-            baseline_ns.append(theirs_ns)
+            submission_ns.append(times[mine])
+            baseline_ns.append(times[theirs])
             empty_ns.append(empty)
         pair += 1
         report(f"timing {' '.join(f'{k}={v}' for k, v in axes.items())}", max(0, pair) / pairs)

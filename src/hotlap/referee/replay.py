@@ -51,7 +51,9 @@ def replay(problem: Problem, run: Run, index: int | None, device: CpuDevice, out
             if is_compiled:
                 built = build.build(problem, run.submission, device.limits)
                 if built.library is None:
-                    raise DeviceError(f"run {run.id} does not build here: {built.failure and built.failure.message}")
+                    raise DeviceError(
+                        f"run {run.id} does not build here: {built.failure and built.failure.message}"
+                    )
                 data = built.library
             seat.await_start()
             style = load(seat, problem, run.submission, data)

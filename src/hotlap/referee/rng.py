@@ -47,7 +47,9 @@ class Rng:
         words = np.array([key & (2**64 - 1), key >> 64], dtype=np.uint64)
         self._generator = np.random.Generator(np.random.Philox(key=words))
 
-    def normal(self, shape: Shape, dtype: str = "float32", mean: float = 0.0, std: float = 1.0) -> "torch.Tensor":
+    def normal(
+        self, shape: Shape, dtype: str = "float32", mean: float = 0.0, std: float = 1.0
+    ) -> "torch.Tensor":
         kind = np.float64 if dtype == "float64" else np.float32
         values = self._generator.standard_normal(shape, dtype=kind)
         if std != 1.0:

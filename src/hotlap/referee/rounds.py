@@ -60,7 +60,8 @@ def draw_vault(
 
     inputs = list(pool.map(one, keys)) if len(keys) > 1 else [one(key) for key in keys]
     arrays = [
-        [None if s.shape is None else raw_bytes(v) for s, v in zip(problem.inputs, call, strict=True)] for call in inputs
+        [None if s.shape is None else raw_bytes(v) for s, v in zip(problem.inputs, call, strict=True)]
+        for call in inputs
     ]
     scalars = [[v for s, v in zip(problem.inputs, call, strict=True) if s.shape is None] for call in inputs]
     return Vault(inputs, arrays, scalars)
@@ -106,6 +107,7 @@ class Assignment:
         self.inputs: list[Buffer | None] = []
         self.outputs: list[Buffer] = []
         self.layouts: list[Returned] | None = None
+        self._calls = 0
         self._addresses = np.empty((0, 0), np.int64)
         self._poisons = [poison_word(spec.dtype) for spec in problem.outputs]
         try:
@@ -136,36 +138,45 @@ class Assignment:
         ]
 
     def round(self, vault: Vault, wanted: Sequence[int], samples: int, timeout_s: float) -> RoundResult:
-        """Run one round over the vault's calls. wanted: the calls whose outputs come back whole.
+        """Fill, time and read in one go. Raises SeatFailed."""
+        self.fill(vault)
+        return self.read(self.seat.time_round(timeout_s), wanted, samples)
 
-        Raises SeatFailed.
-        """
-        calls = len(vault.inputs)
-        seat = self.seat
-        seat.ready(calls, vault.scalars)
+    def fill(self, vault: Vault) -> None:
+        """Announce the round, freeze the contestant, then copy the vault's inputs and poison the outputs."""
+        calls = self._calls = len(vault.inputs)
+        self.seat.ready(calls, vault.scalars)
         for call, arrays in enumerate(vault.arrays):
             for buffer, array in zip(self.inputs, arrays, strict=True):
                 if buffer is not None and array is not None:
                     buffer.write(call, array)
+        if self.style != "returns":
+            self._poisons = [poison_word(b.layout.dtype) for b in self.outputs]
+            for output, word in zip(self.outputs, self._poisons, strict=True):
+                output.poison(word, calls)
+
+    def read(self, time_ns: int, wanted: Sequence[int], samples: int) -> RoundResult:
+        """What the round left, read while the contestant is still frozen, and again after it ran on.
+
+        wanted: the calls whose outputs come back whole. samples: words, over all calls of the round.
+        """
         if self.style == "returns":
-            time_ns = seat.time_round(timeout_s)
-            return self._read_returned(time_ns, calls, wanted, samples)
-        self._poisons = [poison_word(b.layout.dtype) for b in self.outputs]
-        for buffer, word in zip(self.outputs, self._poisons, strict=True):
-            buffer.poison(word, calls)
-        time_ns = seat.time_round(timeout_s)
-        return self._read_slots(time_ns, calls, wanted, samples)
+            return self._read_returned(time_ns, self._calls, wanted, samples)
+        return self._read_slots(time_ns, self._calls, wanted, samples)
 
     # --- outputs in our own buffers
 
     def _read_slots(self, time_ns: int, calls: int, wanted: Sequence[int], samples: int) -> RoundResult:
         row = np.arange(calls)[:, None]
         places = [
-            check.draw_places(b.layout, calls, samples, word) for b, word in zip(self.outputs, self._poisons, strict=True)
+            check.draw_places(b.layout, calls, samples, word)
+            for b, word in zip(self.outputs, self._poisons, strict=True)
         ]
         first = [b.words[row, p.words] for b, p in zip(self.outputs, places, strict=True)]
         outputs = {
-            call: tuple(as_tensor(b.read(call), b.layout) for b in self.outputs) for call in wanted if call < calls
+            call: tuple(as_tensor(b.read(call), b.layout) for b in self.outputs)
+            for call in wanted
+            if call < calls
         }
         outside = self._outside(calls)
         self.seat.finish()
@@ -208,7 +219,9 @@ class Assignment:
         if self.layouts is None:
             # Untimed: what the first call returns decides the layout that all timed calls must keep.
             self.layouts = self._accept(seat.finish())
-        self._addresses = np.array(seat.pointers[: calls * count], np.uint64).astype(np.int64).reshape(calls, count)
+        self._addresses = (
+            np.array(seat.pointers[: calls * count], np.uint64).astype(np.int64).reshape(calls, count)
+        )
         self._refuse_aliases()
         places = [
             check.draw_places(b.layout, calls, samples, word)
@@ -248,7 +261,10 @@ class Assignment:
         if len(given) != len(specs):
             plural = "output" if len(given) == 1 else "outputs"
             raise SeatFailed(_fault(f"returned {len(given)} {plural}, expected {len(specs)}"))
-        return [parse_returned(spec, b.layout, one) for spec, b, one in zip(specs, self.outputs, given, strict=True)]
+        return [
+            parse_returned(spec, b.layout, one)
+            for spec, b, one in zip(specs, self.outputs, given, strict=True)
+        ]
 
     def _refuse_aliases(self) -> None:
         layouts = self.layouts or []
@@ -346,7 +362,11 @@ def parse_returned(spec: TensorSpec, layout: Layout, one: Any) -> Returned:
         raise SeatFailed(_fault(f"output {spec.name} has dtype {one.get('dtype')}, expected {spec.dtype}"))
     if shape != list(layout.shape):
         raise SeatFailed(_fault(f"output {spec.name} has shape {shape}, expected {list(layout.shape)}"))
-    if not isinstance(strides, list) or len(strides) != len(layout.shape) or not all(isinstance(s, int) for s in strides):
+    if (
+        not isinstance(strides, list)
+        or len(strides) != len(layout.shape)
+        or not all(isinstance(s, int) for s in strides)
+    ):
         raise SeatFailed(_fault(f"output {spec.name} has no strides"))
     found = returned(layout.shape, tuple(strides), layout.itemsize)
     if found.span > SPAN_BYTES and found.span > 4 * found.bytes:

@@ -85,15 +85,29 @@ def prefixes() -> list[Path]:
 def package_folders() -> list[str]:
     """Installed packages outside the interpreter's own folders, such as a user's site-packages."""
     own = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-    return [p for p in sys.path if p.endswith(("site-packages", "dist-packages")) and p not in own and os.path.isdir(p)]
+    return [
+        p
+        for p in sys.path
+        if p.endswith(("site-packages", "dist-packages")) and p not in own and os.path.isdir(p)
+    ]
 
 
-def _arguments(wrap: Bubblewrap, binds: Sequence[tuple[str, str, str]], environment: Mapping[str, str]) -> list[str]:
+def _arguments(
+    wrap: Bubblewrap, binds: Sequence[tuple[str, str, str]], environment: Mapping[str, str]
+) -> list[str]:
     """bwrap and its options, up to the program. binds: (option, source, place inside)."""
     command = [wrap.path, "--unshare-all", "--unshare-user", "--uid", str(USER_ID), "--gid", str(USER_ID)]
     if wrap.disables_userns:
         command.append("--disable-userns")
-    command += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "hotlap", "--clearenv"]
+    command += [
+        "--die-with-parent",
+        "--new-session",
+        "--cap-drop",
+        "ALL",
+        "--hostname",
+        "hotlap",
+        "--clearenv",
+    ]
     for name, value in environment.items():
         command += ["--setenv", name, value]
     for folder in SYSTEM_FOLDERS:

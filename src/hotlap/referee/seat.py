@@ -61,7 +61,9 @@ class Seat:
         self.output = bytearray()
         self.round_number = 0
         self.frozen = False
-        self.cgroup = Cgroup(limits.memory_bytes, limits.processes, tuple(sorted(os.sched_getaffinity(0))), freezer)
+        self.cgroup = Cgroup(
+            limits.memory_bytes, limits.processes, tuple(sorted(os.sched_getaffinity(0))), freezer
+        )
         self.folder = Path(tempfile.mkdtemp(prefix="seat-", dir=runtime_folder()))
         self._open_control_block()
         ours, theirs = socket.socketpair()
@@ -78,7 +80,11 @@ class Seat:
         binds = [("--ro-bind", str(self.folder), sandbox.INSIDE_SUBMISSION), *sandbox.package_binds()]
         variables = sandbox.environment(len(cpus), interpret_triton)
         command = sandbox.wrap(program, binds, variables, self.init is not None, filter_fd)
-        fds = [fd for fd in (theirs.fileno(), init_theirs.fileno() if self.init else None, filter_fd) if fd is not None]
+        fds = [
+            fd
+            for fd in (theirs.fileno(), init_theirs.fileno() if self.init else None, filter_fd)
+            if fd is not None
+        ]
         cwd = str(self.folder) if sandbox.kind() == "none" else None
         self.cpus = cpus
         # All cores until it has imported what it needs: nothing of the author's is there yet.
@@ -97,13 +103,24 @@ class Seat:
 
     def _program(self, fd: int, init_fd: int, interpret_triton: bool) -> list[str]:
         inside = sandbox.kind() == "bwrap"
-        paths = [sandbox.INSIDE_PACKAGES if inside else str(sandbox.PACKAGE.parent), *sandbox.package_folders()]
+        paths = [
+            sandbox.INSIDE_PACKAGES if inside else str(sandbox.PACKAGE.parent),
+            *sandbox.package_folders(),
+        ]
         rlimits = {"RLIMIT_CORE": 0}
         if "no pids cgroup" in self.cgroup.gaps:
             rlimits["RLIMIT_NPROC"] = self.limits.processes
         if "no memory cgroup" in self.cgroup.gaps:
             rlimits["RLIMIT_AS"] = self.limits.memory_bytes + (8 << 30)  # shared buffers and torch's reserves
-        main = [sys.executable, "-I", "-c", BOOT.format(paths=paths), str(fd), self.imports, json.dumps(rlimits)]
+        main = [
+            sys.executable,
+            "-I",
+            "-c",
+            BOOT.format(paths=paths),
+            str(fd),
+            self.imports,
+            json.dumps(rlimits),
+        ]
         if self.init is None:
             return main
         init = f"{sandbox.INSIDE_PACKAGES}/hotlap/contestant/init.py"
@@ -181,7 +198,9 @@ class Seat:
             raise self._gone(phase) from None
         if reply.get("op") == "error":
             self.drain()
-            raise SeatFailed(self._failure(phase, str(reply.get("message")), str(reply.get("traceback") or "")))
+            raise SeatFailed(
+                self._failure(phase, str(reply.get("message")), str(reply.get("traceback") or ""))
+            )
         return reply
 
     def drain(self) -> None:
@@ -203,7 +222,9 @@ class Seat:
         self.thaw()
         self.round_number += 1
         number = self.round_number
-        reply = self.ask("call", self.limits.call_s, op="round", number=number, calls=calls, scalars=list(scalars))
+        reply = self.ask(
+            "call", self.limits.call_s, op="round", number=number, calls=calls, scalars=list(scalars)
+        )
         if reply.get("op") != "ready":
             raise SeatFailed(self._failure("call", "broke the protocol: it did not answer `ready`"))
         self.freeze()
@@ -316,15 +337,21 @@ class Seat:
 
     # --- what went wrong
 
-    def _failure(self, phase: str, message: str, detail: str = "", fault: Fault = Fault.submission) -> Failure:
+    def _failure(
+        self, phase: str, message: str, detail: str = "", fault: Fault = Fault.submission
+    ) -> Failure:
         return Failure(
             status=Status.failed,
             fault=fault,
             phase=phase,
-            message=printable(message),
-            detail=printable(detail) or None,
+            message=printable(self._authors(message)),
+            detail=printable(self._authors(detail)) or None,
             output=printable(bytes(self.output).decode(errors="replace")) or None,
         )
+
+    def _authors(self, text: str) -> str:
+        """Text with the places inside the sandbox taken off, so that it names the author's file."""
+        return text.replace(f"{sandbox.INSIDE_SUBMISSION}/", "").replace(f"{self.folder}/", "")
 
     def _silent(self, phase: str, timeout_s: float) -> SeatFailed:
         message = f"did not answer within {timeout_s:g} s"
@@ -419,7 +446,14 @@ def _state(pid: int) -> str:
 libc = ctypes.CDLL(None, use_errno=True)
 for call in (libc.process_vm_readv, libc.process_vm_writev):
     call.restype = ctypes.c_ssize_t
-    call.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong]
+    call.argtypes = [
+        ctypes.c_int,
+        ctypes.c_void_p,
+        ctypes.c_ulong,
+        ctypes.c_void_p,
+        ctypes.c_ulong,
+        ctypes.c_ulong,
+    ]
 IOV_MAX = 1024
 
 

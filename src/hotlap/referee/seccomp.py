@@ -60,7 +60,12 @@ def program() -> bytes | None:
     for call, values in SIGNAL_SETTERS.items():
         argument = FIRST_ARGUMENT if call is PRCTL else SECOND_ARGUMENT
         checks = [step for v in values for step in (_op(JUMP_EQUAL, v, 0, 1), _op(RETURN, DENY))]
-        code += [_op(JUMP_EQUAL, call[column], 0, len(checks) + 2), _op(LOAD, argument), *checks, _op(RETURN, ALLOW)]
+        code += [
+            _op(JUMP_EQUAL, call[column], 0, len(checks) + 2),
+            _op(LOAD, argument),
+            *checks,
+            _op(RETURN, ALLOW),
+        ]
     code.append(_op(RETURN, ALLOW))
     return b"".join(code)
 
