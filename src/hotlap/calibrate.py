@@ -180,7 +180,7 @@ def _best_call(
 
 
 def _problem(reads: bool, writes: bool) -> Problem:
-    """A problem in memory alone, so that calibration kernels go through the build and the seat of all others."""
+    """A problem in memory alone, so that its kernels go through the build and seat of all others."""
     x = (TensorSpec("x", "float32", ("n",)),) if reads else ()
     y = (TensorSpec("y", "float32", ("n",) if writes else (1,)),)
     return Problem(

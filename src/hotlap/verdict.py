@@ -95,7 +95,5 @@ def replay(run_id: str, workload: int | None, device: CpuDevice, out: Path) -> r
     run = runs.load(run_id)
     problem = load(Path(run.problem_folder))
     if problem.id != run.problem:
-        raise UsageError(
-            f"run {run_id} was of {run.problem}; {run.problem_folder} holds {problem.id} now: it changed since"
-        )
+        raise UsageError(f"run {run_id} was of {run.problem}; {run.problem_folder} holds {problem.id} now")
     return replays.replay(problem, run, workload, device, out)

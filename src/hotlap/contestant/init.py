@@ -55,8 +55,7 @@ def main() -> int:
         os.close(fd)
     child_ended = os.pidfd_open(program)
     while True:
-        ready = select.select([control, child_ended], [], [], 0.2)[0]
-        if control in ready:
+        if control.fileno() in select.select([control.fileno(), child_ended], [], [], 0.2)[0]:
             order = control.recv(1)
             if not order:
                 return 0  # the referee is gone: our end ends the whole namespace

@@ -78,9 +78,10 @@ class PythonKernel:
     def __init__(self, path: Path, torch: Any):
         self.torch = torch
         module = import_file(path)
-        self.kernel = getattr(module, "kernel", None)
-        if not callable(self.kernel):
+        kernel = getattr(module, "kernel", None)
+        if not callable(kernel):
             raise ContractError(f"{path.name} defines no function `kernel`; see `hotlap show PROBLEM`")
+        self.kernel: Callable[..., Any] = kernel
         self.author_prepare: Callable[[dict[str, int]], object] | None = getattr(module, "prepare", None)
         self.style = "out" if "out" in parameters(self.kernel) else "returns"
         self.results: list[Any] = []
@@ -355,8 +356,8 @@ class Contestant:
                 pass
             kernel.run(calls)
             pointers = kernel.pointers()
-            if pointers:
-                self.places[: len(pointers)] = pointers
+            for place, pointer in enumerate(pointers):
+                self.places[place] = pointer
             done.value = number
         except BaseException:
             done.value = number | wire.RAISED

@@ -5,6 +5,7 @@ no writable one), shrinking a file under the referee, and unwritten or late outp
 is alone in its file; nothing secret lies beside it.
 """
 
+import contextlib
 import fcntl
 import math
 import mmap
@@ -92,10 +93,8 @@ class Buffer:
 
     def close(self) -> None:
         del self.bytes, self.words
-        try:
+        with contextlib.suppress(BufferError):  # a view is still alive; the memory goes with it
             self.memory.close()
-        except BufferError:
-            pass  # a view is still alive somewhere; the memory goes with it
         os.close(self.fd)
 
 

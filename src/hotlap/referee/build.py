@@ -35,8 +35,8 @@ FLAGS = (
     "-fPIC",
     "-Wall",
     "-fno-diagnostics-color",
+    "-Wl,-z,defs",  # a missing `kernel` is an error of the build, not of the load
 )
-FLAGS += ("-Wl,-z,defs",)  # a missing `kernel` is an error of the build, not of the load
 COMPILERS = ("g++", "clang++")
 ERROR_CHARS = 16 << 10
 

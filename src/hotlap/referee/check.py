@@ -128,11 +128,8 @@ def _complaint(name: str, bad: Any, out: Any, truth: Any, allowed: Any) -> str |
     if count == 0:
         return None
     text = f"output {name}: {count} of {bad.numel()} elements beyond tolerance"
-    if bad.dim() == 0:
-        place, where = (), ""
-    else:
-        place = tuple(int(i) for i in bad.nonzero()[0])
-        where = f"[{', '.join(map(str, place))}]"
+    place = tuple(int(i) for i in bad.nonzero()[0])
+    where = f"[{', '.join(map(str, place))}]" if place else ""
     limit = "" if allowed is None else f" (allowed error {float(allowed.expand_as(bad)[place]):.3g})"
     return (
         f"{text}; first at {name}{where}: {out[place].item():.9g}, expected {truth[place].item():.9g}{limit}"

@@ -69,6 +69,18 @@ class CpuDevice:
         while len(self._warm) < count:
             self._warm.append(self._start("torch", False))
 
+    @contextlib.contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Hold the warm contestants still: one that is starting up would disturb what is being timed."""
+        held = list(self._warm)
+        for seat in held:
+            seat.freeze()
+        try:
+            yield
+        finally:
+            for seat in held:
+                seat.thaw()
+
     def take_seat(self, imports: str = "torch", interpret_triton: bool = False) -> Seat:
         """A contestant for one submission; nothing of any author has run in it. The caller closes it."""
         if imports == "torch" and not interpret_triton:

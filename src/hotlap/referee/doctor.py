@@ -78,7 +78,10 @@ def _compiler() -> Probe:
 def _bubblewrap() -> Probe:
     found, reason = sandbox.find_bubblewrap()
     if found is None:
-        fix = "apt-get install bubblewrap; on Ubuntu 24.04 allow user namespaces: sysctl kernel.apparmor_restrict_unprivileged_userns=0"
+        fix = (
+            "apt-get install bubblewrap; on Ubuntu 24.04 also allow user namespaces: "
+            "sysctl kernel.apparmor_restrict_unprivileged_userns=0"
+        )
         return Probe("sandbox", False, f"none: {reason}", fix, False)
     return Probe("sandbox", True, f"bubblewrap at {found.path}", None, False)
 

@@ -49,7 +49,7 @@ BASELINE_WORDS = 64  # a round of the baseline, which is the problem's own code
 ROUND_NS = 4_000_000  # longer rounds are no less noisy, and leave time for fewer (docs/decisions/0003)
 MAX_CALLS = 512
 MIN_PAIRS, MAX_PAIRS = 12, 64  # rounds of each side, in blocks of ABBA or BAAB
-WORKLOAD_S = 1.2  # what a workload's rounds may take; how many fit is fixed before the first that counts
+WORKLOAD_S = 1.4  # what a workload's rounds may take; how many fit is fixed before the first that counts
 DISCARDED_PAIRS = 2
 PILOT_CALLS, PILOT_ROUNDS = 4, 6
 DRAWN_ELEMENTS = 1 << 22  # a round: drawing costs more than most kernels, and every call gets fresh inputs
@@ -207,6 +207,7 @@ def _referee(case: Case, timed: bool, interpret: bool, baseline: str | None, pro
         case.master = new_master_key()
 
         start = time.monotonic()
+        ends.enter_context(device.quiet())
         device.set_referee_affinity()
         ends.callback(device.restore_affinity)
         for index, workload in enumerate(_workloads(case)):
@@ -224,8 +225,8 @@ def load(seat: Seat, problem: Problem, submission: Submission, data: bytes) -> s
     name = "kernel.so" if submission.lang == "cpp" else Path(submission.file).name
     path = seat.place(name, data)
     lang = "cpp" if submission.lang == "cpp" else "python"
-    message = {"op": "load", "path": path, "lang": lang, "axes_names": build.var_axes(problem)}
-    reply = seat.ask("load", seat.limits.load_s, **message)
+    axes_names = build.var_axes(problem)
+    reply = seat.ask("load", seat.limits.load_s, op="load", path=path, lang=lang, axes_names=axes_names)
     seat.freeze()
     return str(reply.get("style"))
 
@@ -373,8 +374,8 @@ def _require_memory(problem: Problem, axes: dict[str, int], calls: int) -> int:
     needed = call_bytes(problem, axes) * calls
     if needed > budget:
         raise DeviceError(
-            f"{problem.id} {axes}: one call needs {needed / 1e9:.1f} GB of buffers; allowed is a quarter of the free "
-            f"memory, {budget / 1e9:.1f} GB; use a smaller workload or a larger machine"
+            f"{problem.id} {axes}: one call needs {needed / 1e9:.1f} GB of buffers; allowed is a quarter "
+            f"of the free memory, {budget / 1e9:.1f} GB; use a smaller workload or a larger machine"
         )
     return budget
 
@@ -600,11 +601,12 @@ def _timed_rounds(
     empty_ns: list[int] = []
     pairs, wanted, samples_each = MIN_PAIRS, _wanted_calls(calls, MIN_PAIRS), SAMPLED_WORDS // MIN_PAIRS
     deadline = time.monotonic() + case.limits.measure_s
-    started = time.monotonic()
+    took_s: list[float] = []
     pair = -DISCARDED_PAIRS
     while pair < pairs:
+        started = time.monotonic()
         if pair == 0:
-            pairs = _affordable_pairs((time.monotonic() - started) / DISCARDED_PAIRS)
+            pairs = _affordable_pairs(min(took_s))
             wanted = _wanted_calls(calls, pairs)
             samples_each = -(-SAMPLED_WORDS // pairs)
         round_index = TIMED_ROUND + DISCARDED_PAIRS + pair
@@ -626,6 +628,7 @@ def _timed_rounds(
             baseline_ns.append(times[theirs])
             empty_ns.append(empty)
         pair += 1
+        took_s.append(time.monotonic() - started)
         report(f"timing {' '.join(f'{k}={v}' for k, v in axes.items())}", max(0, pair) / pairs)
         if time.monotonic() > deadline and pair > 0:
             break

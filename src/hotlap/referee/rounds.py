@@ -280,7 +280,7 @@ class Assignment:
             )
 
     def _sample(self, index: int, places: check.Places) -> np.ndarray:
-        """Sampled words of one output in every call, shape (calls, k) uint64; strided arrays give elements."""
+        """Sampled words of one output in every call, shape (calls, k) uint64; elements of a strided array."""
         layout = (self.layouts or [])[index]
         length = min(8, layout.bytes) if layout.is_contiguous else layout.itemsize
         if not layout.bytes:

@@ -108,13 +108,13 @@ def _arguments(
         "hotlap",
         "--clearenv",
     ]
-    for name, value in environment.items():
-        command += ["--setenv", name, value]
-    for folder in SYSTEM_FOLDERS:
-        if os.path.islink(folder):
-            command += ["--symlink", os.readlink(folder), folder]
-        elif os.path.isdir(folder):
-            command += ["--ro-bind", folder, folder]
+    for variable, value in environment.items():
+        command += ["--setenv", variable, value]
+    for name in SYSTEM_FOLDERS:
+        if os.path.islink(name):
+            command += ["--symlink", os.readlink(name), name]
+        elif os.path.isdir(name):
+            command += ["--ro-bind", name, name]
     for name in SYSTEM_FILES:
         if os.path.exists(name):
             command += ["--ro-bind", name, name]
