@@ -123,16 +123,17 @@ def _workload(run: WorkloadRun, calibration: Calibration | None) -> WorkloadVerd
         error_over_tolerance=errors.error_over_tolerance if errors else None,
         error=run.failure.message if run.failure else None,
     )
-    if run.samples is None or run.failure is not None or not run.samples.submission_ns:
+    samples = run.samples
+    if samples is None or run.failure is not None or not samples.submission_ns:
         return base
     part = calibration.process_part if calibration else PROCESS_PART
     floor_ns, floor_reason = _floor(run, calibration)
-    speedup = _speedup(run.samples, part)
+    speedup = _speedup(samples, part)
     return replace(
         base,
-        time_ns=_time(run.samples, run.samples.submission_ns, part),
-        calls_per_round=run.samples.calls_per_round,
-        baseline_time_ns=_time(run.samples, run.samples.baseline_ns, part),
+        time_ns=_time(samples.submission_ns, samples.empty_ns, samples.calls_per_round, part),
+        calls_per_round=samples.calls_per_round,
+        baseline_time_ns=_time(samples.baseline_ns, samples.baseline_empty_ns, samples.calls_per_round, part),
         speedup=speedup[0] if speedup else None,
         speedup_ci=speedup[1:] if speedup else None,
         floor_ns=floor_ns,
@@ -155,43 +156,45 @@ def _excluded_share(run: WorkloadRun) -> float | None:
     return float(1 - ESCAPE ** (1 / run.checked_calls))
 
 
-def per_call_ns(samples: Samples, rounds_ns: Sequence[int]) -> list[float] | None:
+def per_call_ns(rounds_ns: Sequence[int], empty_ns: Sequence[int], calls: int) -> list[float] | None:
     """Time of one call in each round, the median empty round taken off; None when a round was no longer than
     that, so that the calls are too short to be told from it."""
-    empty = _median(samples.empty_ns)
-    times = [(t - empty) / samples.calls_per_round for t in rounds_ns]
+    empty = _median(empty_ns)
+    times = [(t - empty) / calls for t in rounds_ns]
     return times if times and min(times) > 0 else None
 
 
-def _time(samples: Samples, rounds_ns: Sequence[int], process_part: float) -> Interval | None:
-    """Median over rounds, its order-statistic interval widened by the process part and by c."""
-    times = per_call_ns(samples, rounds_ns)
+def _time(
+    rounds_ns: Sequence[int], empty_ns: Sequence[int], calls: int, process_part: float
+) -> Interval | None:
+    """Median over rounds, its order-statistic interval widened by the process part and by c; None when the
+    calls are too short or the rounds too few (under 6) for an interval."""
+    times = per_call_ns(rounds_ns, empty_ns, calls)
     if times is None:
         return None
     estimate = _median(times)
     low, high = quantile_interval(times)
-    if not (math.isfinite(low) and math.isfinite(high)):
-        low, high = min(times), max(times)  # fewer than 6 rounds: all that was seen
-    empty_low, empty_high = quantile_interval(samples.empty_ns)
-    c_part = (empty_high - empty_low) / 2 / samples.calls_per_round / estimate
-    relative = math.hypot(process_part, c_part if math.isfinite(c_part) else 0.0)
-    low, high = widen(estimate, low, high, relative)
+    empty_low, empty_high = quantile_interval(empty_ns)
+    c_part = (empty_high - empty_low) / 2 / calls / estimate
+    if not all(map(math.isfinite, (low, high, c_part))):
+        return None
+    low, high = widen(estimate, low, high, math.hypot(process_part, c_part))
     return Interval(estimate, low, high, len(times), _quantile(times, 0.05))
 
 
 def _speedup(samples: Samples, process_part: float) -> tuple[float, float, float] | None:
     """Baseline time over submission time, from paired rounds, with its 95 % interval."""
-    mine = per_call_ns(samples, samples.submission_ns)
-    theirs = per_call_ns(samples, samples.baseline_ns)
+    calls = samples.calls_per_round
+    mine = per_call_ns(samples.submission_ns, samples.empty_ns, calls)
+    theirs = per_call_ns(samples.baseline_ns, samples.baseline_empty_ns, calls)
     if mine is None or theirs is None:
         return None
     ratios = [math.log(b / a) for a, b in zip(mine, theirs, strict=True)]
-    estimate = hodges_lehmann(ratios)
     low, high = hodges_lehmann_interval(ratios)
     if not (math.isfinite(low) and math.isfinite(high)):
-        low, high = min(ratios), max(ratios)
-    low, high = widen(math.exp(estimate), math.exp(low), math.exp(high), process_part)
-    return math.exp(estimate), low, high
+        return None
+    estimate = math.exp(hodges_lehmann(ratios))
+    return estimate, *widen(estimate, math.exp(low), math.exp(high), process_part)
 
 
 def _floor(run: WorkloadRun, calibration: Calibration | None) -> tuple[float | None, str | None]:

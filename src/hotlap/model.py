@@ -172,12 +172,16 @@ class Failure:
 
 @dataclass(frozen=True)
 class Samples:
-    """Rounds of one bench workload. All shapes (rounds,), nanoseconds; rounds are paired by index."""
+    """Rounds of one bench workload. All shapes (rounds,), nanoseconds; rounds are paired by index.
+
+    Empty rounds are those of a process of ours with as many threads as that side has.
+    """
 
     calls_per_round: int
     submission_ns: tuple[int, ...]
     baseline_ns: tuple[int, ...]
     empty_ns: tuple[int, ...]
+    baseline_empty_ns: tuple[int, ...]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -194,9 +195,20 @@ class CompiledKernel:
 
 
 class NoKernel:
-    """The null seat: rounds of no calls, to measure what an empty round costs."""
+    """The null seat: rounds of no calls, to measure what an empty round costs beside so many threads."""
 
     style = "null"
+
+    def __init__(self) -> None:
+        self.idlers: list[threading.Event] = []
+
+    def idle(self, threads: int) -> None:
+        """Have this many threads that do nothing: stopping and starting them is part of a round's cost."""
+        while len(self.idlers) > threads:
+            self.idlers.pop().set()
+        while len(self.idlers) < threads:
+            self.idlers.append(threading.Event())
+            threading.Thread(target=self.idlers[-1].wait, daemon=True).start()
 
     def attach(self, inputs: Sequence[Mapping | None], outputs: Sequence[Mapping], slots: int) -> None:
         pass
@@ -374,6 +386,9 @@ class Contestant:
             return self.open_control()
         if op == "prepare":
             return self.prepare(**message)
+        if op == "idle" and isinstance(self.kernel, NoKernel):
+            self.kernel.idle(**message)
+            return {"op": "idle"}
         if op == "attach":
             return self.attach(**message)
         return self.round(**message)

@@ -230,7 +230,11 @@ class Seat:
         self.freeze()
 
     def time_round(self, timeout_s: float) -> int:
-        """Nanoseconds from GO to DONE; the tree is frozen before and after. Raises SeatFailed."""
+        """Nanoseconds from GO until the tree is frozen again, which is ordered as soon as DONE is seen.
+
+        The end stamp comes after the freeze and not at DONE: whatever the contestant computes between an
+        early DONE and its standstill is inside the time. Raises SeatFailed.
+        """
         go, done, number, clock = self._go, self._done, self.round_number, time.perf_counter_ns
         before = done[0]
         thaw = self._thaw_tree
@@ -244,6 +248,7 @@ class Seat:
             while True:
                 for _ in range(SPINS):
                     if done[0] != before:
+                        self.freeze()
                         end = clock()
                         break
                 else:
@@ -256,7 +261,6 @@ class Seat:
                 break
         finally:
             gc.enable()
-        self.freeze()
         if done[0] == number | wire.RAISED:
             self.thaw()
             self._reply("call", self.limits.call_s)
@@ -280,6 +284,11 @@ class Seat:
             return False
         except OSError:
             return True
+
+    def thread_count(self) -> int:
+        """Threads of the contestant's tree, as the kernel counts them; read while it is frozen."""
+        pids = self.cgroup.pids() or {self.pid}
+        return sum(_thread_count(pid) for pid in pids)
 
     # --- freeze and thaw
 
@@ -434,6 +443,13 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+def _thread_count(pid: int) -> int:
+    try:
+        return len(os.listdir(f"/proc/{pid}/task"))
+    except OSError:
+        return 0  # it ended while we looked
 
 
 def _state(pid: int) -> str:
