@@ -2,6 +2,7 @@
 
 import statistics
 import time
+from collections.abc import Callable
 from typing import Any
 
 import common
@@ -15,7 +16,10 @@ def measure(repeats: int) -> tuple[dict[str, Any], list[str]]:
     results: dict[str, dict[str, float]] = {}
     for name, bits in GENERATORS.items():
         generator = np.random.Generator(bits())
-        draws = {"uniform": generator.random, "normal": generator.standard_normal}
+        draws: dict[str, Callable[..., Any]] = {
+            "uniform": generator.random,
+            "normal": generator.standard_normal,
+        }
         for kind, draw in draws.items():
             times = []
             for _ in range(repeats):

@@ -17,7 +17,7 @@ CORPUS = Path(__file__).parents[2] / "corpus"
 EXPLOITS = sorted((CORPUS / "exploits").glob("*.py"))
 HONEST = sorted((CORPUS / "honest").glob("*.py"))
 LIARS = ("patched_clocks", "cached_outputs", "thread_left_working", "sigcont_timer", "early_done")
-NO_GAIN = 1.1  # a liar whose answers are right in the end must not look faster than the baseline
+NO_GAIN = 1.1  # over the baseline: what none of the liars that compute honestly in the end could reach
 
 
 def stated(file: Path, key: str) -> str:
@@ -31,6 +31,14 @@ def judged(file: Path, device: CpuDevice, timed: bool) -> Verdict:
     given = verdict(find(stated(file, "PROBLEM")), read_submission(file), device, timed=timed)
     device.warm_up(1)
     return given
+
+
+def gains_nothing(given: Verdict) -> None:
+    """A liar whose answers are right in the end is accepted at the time that it really took."""
+    if given.status is Status.accepted:
+        assert given.score is not None
+        assert given.score.speedup_ci is not None
+        assert given.score.speedup_ci[0] < NO_GAIN
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +63,7 @@ def test_exploit_gets_the_verdict_that_it_states(file: Path, device: CpuDevice) 
         pytest.skip("no sandbox on this machine")
     given = judged(file, device, timed=True)
     assert given.status == stated(file, "EXPECT"), given.reason
-    if given.status is Status.accepted:
-        assert given.score is not None
-        assert given.score.speedup is not None
-        assert given.score.speedup < NO_GAIN
+    gains_nothing(given)
 
 
 @pytest.mark.parametrize("file", HONEST, ids=lambda file: file.stem)
@@ -68,15 +73,11 @@ def test_honest_kernel_is_accepted(file: Path, device: CpuDevice) -> None:
 
 
 @pytest.mark.parametrize("liar", LIARS)
-def test_liar_gains_nothing_under_another_freezer(liar: str, other_device: CpuDevice) -> None:
-    given = judged(CORPUS / "exploits" / f"{liar}.py", other_device, timed=True)
-    if given.status is Status.accepted:
-        # The clock runs until the tree stands still, so what was computed after an early DONE was timed.
-        assert given.score is not None
-        assert given.score.speedup is not None
-        assert given.score.speedup < NO_GAIN
-    else:
-        assert given.status is Status.wrong, given.reason
+def test_liar_is_beaten_under_another_freezer_too(liar: str, other_device: CpuDevice) -> None:
+    file = CORPUS / "exploits" / f"{liar}.py"
+    given = judged(file, other_device, timed=True)
+    assert given.status == stated(file, "EXPECT"), given.reason
+    gains_nothing(given)
 
 
 def test_accepted_kernel_has_no_five_percent_of_wrong_calls(device: CpuDevice) -> None:

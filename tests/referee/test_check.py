@@ -141,7 +141,9 @@ def test_integers_and_bools_must_be_equal(
     assert errors == NO_ERRORS
 
 
-@pytest.mark.parametrize("name", ["float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"])
+@pytest.mark.parametrize(
+    "name", ["float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"]
+)
 @pytest.mark.parametrize("out", [2.0, 3.0])
 def test_every_floating_type_can_be_compared(name: str, out: float) -> None:
     wrong, _ = compare([out], [2.0], dtype=getattr(torch, name))
@@ -171,6 +173,12 @@ def test_the_message_names_count_first_place_both_values_and_the_allowed_error()
         "output scores: 2 of 6 elements beyond tolerance; first at scores[1, 0]: 7, expected 3 "
         "(allowed error 0.875)"
     )
+
+
+def test_a_float_is_not_cut_to_an_integer_where_the_reference_gives_integers() -> None:
+    truth = torch.tensor([3, 4])
+    assert compare_tensor("y", torch.tensor([3.0, 4.0]), truth, 0.0, 0.0)[0] is None
+    assert compare_tensor("y", torch.tensor([3.9, 4.0]), truth, 0.0, 0.0)[0] is not None
 
 
 def test_large_integers_are_shown_with_every_digit() -> None:
@@ -319,12 +327,12 @@ def test_a_problem_s_own_tolerance_is_added_to_the_stated_one(tmp_path: Path) ->
     [
         ("def check(inputs, outputs):\n    raise KeyError('k')\n", "check raised KeyError"),
         ("def check(inputs, outputs):\n    return None\n", "check returned NoneType"),
-        ("def tolerance(x, alpha):\n    return x / 0 * 0\n", "tolerance for output y .*finite"),
-        ("def tolerance(x, alpha):\n    return x / 0\n", "tolerance for output y .*finite"),
-        ("def tolerance(x, alpha):\n    return -x\n", "tolerance for output y .*0 or more"),
-        ("def tolerance(x, alpha):\n    return x[:, :5]\n", r"tolerance for output y .*\[1, 5\].*\[1, 6\]"),
+        ("def tolerance(x, alpha):\n    return x / 0 * 0\n", "tolerance for output y: .*finite"),
+        ("def tolerance(x, alpha):\n    return x / 0\n", "tolerance for output y: .*finite"),
+        ("def tolerance(x, alpha):\n    return -x\n", "tolerance for output y: .*0 or more"),
+        ("def tolerance(x, alpha):\n    return x[:, :5]\n", r"tolerance for output y: .*\[1, 5\].*\[1, 6\]"),
         ("def tolerance(x, alpha):\n    return (x, x)\n", "tolerance returned 2 bounds.*1"),
-        ("def tolerance(x, alpha):\n    return 'wide'\n", "tolerance for output y .*str"),
+        ("def tolerance(x, alpha):\n    return 'wide'\n", "tolerance for output y: .*str"),
         ("def tolerance(x, alpha):\n    return x[9]\n", "tolerance raised IndexError"),
     ],
 )

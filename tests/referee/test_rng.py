@@ -16,7 +16,7 @@ SHAPES: list[tuple[int, ...]] = [(), (1,), (7,), (3, 5), (2, 3, 4)]
 
 
 def draws(key: int) -> list[float]:
-    return Rng(key).normal((16,)).tolist()  # type: ignore[no-any-return]
+    return Rng(key).normal((16,)).tolist()
 
 
 @given(KEYS)

@@ -68,18 +68,23 @@ class Channel:
         Raises PeerGone, PeerSilent after timeout_s seconds.
         """
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        size = struct.unpack("<I", self._take(4, deadline, idle))[0]
+        self._await(4, deadline, idle)
+        size = struct.unpack_from("<I", self._buffer)[0]
         if size > MAX_MESSAGE_BYTES:
             raise PeerGone(f"a message of {size} bytes was refused; at most {MAX_MESSAGE_BYTES}")
+        self._await(4 + size, deadline, idle)
+        body = bytes(self._buffer[4 : 4 + size])
+        del self._buffer[: 4 + size]  # only now: after a silence in mid-message the rest may still come
         try:
-            message = json.loads(self._take(size, deadline, idle))
+            message = json.loads(body)
         except (ValueError, RecursionError):
             raise PeerGone("a message was not JSON") from None
         if not isinstance(message, dict):
             raise PeerGone("a message was not a JSON object")
         return message
 
-    def _take(self, size: int, deadline: float | None, idle: Callable[[], None] | None) -> bytes:
+    def _await(self, size: int, deadline: float | None, idle: Callable[[], None] | None) -> None:
+        """Read until the buffer holds `size` bytes."""
         while len(self._buffer) < size:
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
@@ -89,9 +94,6 @@ class Channel:
                 self._buffer += self._chunk()
             if idle is not None:
                 idle()
-        taken = bytes(self._buffer[:size])
-        del self._buffer[:size]
-        return taken
 
     def _chunk(self) -> bytes:
         room = socket.CMSG_SPACE(MAX_FDS * 4) + socket.CMSG_SPACE(12)

@@ -64,6 +64,7 @@ class Buffer:
         fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS, seals | fcntl.F_SEAL_SEAL)
         self.bytes = np.frombuffer(self.memory, dtype=np.uint8).reshape(count, layout.stride)
         self.words = self.bytes.view(np.uint64)
+        self.flat = self.words.reshape(-1)
 
     def describe(self) -> dict[str, Any]:
         """What the contestant needs to map it."""
@@ -92,7 +93,7 @@ class Buffer:
         self.words[:calls] = np.uint64(word)
 
     def close(self) -> None:
-        del self.bytes, self.words
+        del self.bytes, self.words, self.flat
         with contextlib.suppress(BufferError):  # a view is still alive; the memory goes with it
             self.memory.close()
         os.close(self.fd)

@@ -43,16 +43,13 @@ def compare_call(
 ) -> Comparison:
     """Compare every element of one call's outputs with the reference. inputs are the referee's own.
 
-    Raises ProblemError when the reference, `tolerance` or `check` raises.
+    Raises ProblemError when the reference, `tolerance` or `check` raises or gives what cannot be used.
     """
     if reference.check is not None:
-        return Comparison(_first(_guarded(problem, "check", reference.check, inputs, outputs)), NO_ERRORS)
+        found = _guarded(problem, "check", reference.check, inputs, outputs)
+        return Comparison(_first(problem, found), NO_ERRORS)
     truths = compute_reference(reference, problem, inputs, axes)
-    bounds: Sequence[Any] | None = None
-    if reference.tolerance is not None:
-        wide = tuple(_wide(x) for x in inputs)
-        given = _guarded(problem, "tolerance", reference.tolerance, *wide)
-        bounds = given if isinstance(given, tuple | list) else (given,)
+    bounds = None if reference.tolerance is None else _bounds(problem, reference.tolerance, inputs, truths)
     worst = NO_ERRORS
     for index, (spec, out, truth) in enumerate(zip(problem.outputs, outputs, truths, strict=True)):
         rtol, atol = shapes.tolerance(problem, spec, axes)
@@ -71,11 +68,12 @@ def compare_tensor(
     the truth has them. Integers and bools: equal."""
     import torch
 
-    if not truth.is_floating_point():
+    if not (truth.is_floating_point() or out.is_floating_point()):
         bad = out.to(torch.int64) != truth.to(torch.int64)
         return _complaint(name, bad, out, truth, None), NO_ERRORS
     true = truth.to(torch.float64)
-    difference = torch.sub(true, out).abs_()  # in float64: the wider operand decides
+    # In float64: the wider operand decides. torch does not mix types of one byte with others.
+    difference = torch.sub(true, out if out.element_size() > 1 else out.to(torch.float64)).abs_()
     scale = true.abs()
     allowed = scale * rtol
     if not isinstance(atol, float) or atol != 0.0:
@@ -113,14 +111,16 @@ def _errors(difference: Any, scale: Any, allowed: Any) -> Errors:
 
 
 def _largest_ratio(difference: Any, bound: Any) -> float | None:
-    """max(difference / bound) over places where the bound is not 0; None when that alone hides an error."""
+    """max(difference / bound) over places where the bound is not 0; None when that alone hides an error, or
+    when no number is large enough."""
     ratio = float(difference.div(bound).max())
     if math.isfinite(ratio):
         return ratio
     bounded = bound > 0
-    if not bool(bounded.any()) or float(difference[~bounded].max()) > 0:
+    if not bool(bounded.any()) or bool((difference[~bounded] > 0).any()):
         return None
-    return float((difference[bounded] / bound[bounded]).max())
+    ratio = float((difference[bounded] / bound[bounded]).max())
+    return ratio if math.isfinite(ratio) else None
 
 
 def _complaint(name: str, bad: Any, out: Any, truth: Any, allowed: Any) -> str | None:
@@ -131,9 +131,12 @@ def _complaint(name: str, bad: Any, out: Any, truth: Any, allowed: Any) -> str |
     place = tuple(int(i) for i in bad.nonzero()[0])
     where = f"[{', '.join(map(str, place))}]" if place else ""
     limit = "" if allowed is None else f" (allowed error {float(allowed.expand_as(bad)[place]):.3g})"
-    return (
-        f"{text}; first at {name}{where}: {out[place].item():.9g}, expected {truth[place].item():.9g}{limit}"
-    )
+    return f"{text}; first at {name}{where}: {_shown(out[place])}, expected {_shown(truth[place])}{limit}"
+
+
+def _shown(element: Any) -> str:
+    value = element.item()
+    return f"{value:.9g}" if isinstance(value, float) else str(int(value))
 
 
 def merge(a: Errors, b: Errors) -> Errors:
@@ -156,7 +159,47 @@ def _wide(value: Any) -> Any:
     return value.to(torch.float64) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
 
 
-def _first(violations: Any) -> str | None:
+def _bounds(
+    problem: Problem, tolerance: Callable[..., Any], inputs: tuple[Any, ...], truths: Sequence[Any]
+) -> list[Any]:
+    """What the problem's own `tolerance` allows each output, float64. Raises ProblemError for a bound that is
+    none: infinite, NaN or negative, or of another shape."""
+    import torch
+
+    given = _guarded(problem, "tolerance", tolerance, *(_wide(x) for x in inputs))
+    bounds = list(given) if isinstance(given, tuple | list) else [given]
+    where = f"{problem.folder / 'reference.py'}: tolerance"
+    if len(bounds) != len(truths):
+        raise ProblemError(f"{where} returned {len(bounds)} bounds; allowed: {len(truths)}, one an output")
+    for spec, bound, truth in zip(problem.outputs, bounds, truths, strict=True):
+        if wrong := _bound_fault(bound, truth):
+            raise ProblemError(f"{where} for output {spec.name}: {wrong}; correct it")
+    return [torch.as_tensor(bound, dtype=torch.float64) for bound in bounds]
+
+
+def _bound_fault(bound: Any, truth: Any) -> str | None:
+    import torch
+
+    if not isinstance(bound, torch.Tensor | float | int):
+        return f"found {type(bound).__name__}; allowed: a tensor or a number"
+    values = torch.as_tensor(bound)
+    try:
+        fits = np.broadcast_shapes(values.shape, truth.shape) == truth.shape
+    except ValueError:
+        fits = False
+    if not fits:
+        return f"found shape {list(values.shape)}; allowed: {list(truth.shape)}, or what broadcasts to it"
+    if values.numel() and not (values.min() >= 0 and math.isfinite(values.max())):
+        return f"found bounds from {float(values.min())} to {float(values.max())}; allowed: 0 or more, finite"
+    return None
+
+
+def _first(problem: Problem, violations: Any) -> str | None:
+    if not isinstance(violations, list | tuple):
+        raise ProblemError(
+            f"{problem.folder / 'reference.py'}: check returned {type(violations).__name__}; "
+            "allowed: a list of violations, empty where there is none; return []"
+        )
     found = [str(v) for v in violations]
     if not found:
         return None
@@ -189,10 +232,18 @@ def draw_places(layout: Layout, calls: int, samples: int, poison: int) -> Places
     """At least `samples` words over all calls, and one in each; a tiny array counts as one part of a word."""
     count = max(1, layout.bytes // POISON_WORD_BYTES)
     each = min(max(1, -(-samples // calls)), count)
-    generator = np.random.Generator(np.random.Philox(key=int.from_bytes(os.urandom(16), "little")))
-    words = generator.integers(0, count, size=(calls, each))
-    mask = (1 << 64) - 1 if layout.bytes >= POISON_WORD_BYTES else (1 << (8 * layout.bytes)) - 1
-    return Places(words, poison, mask)
+    words = secret_generator().integers(0, count, size=(calls, each))
+    return Places(words, poison, word_mask(layout))
+
+
+def secret_generator() -> np.random.Generator:
+    """A generator whose key comes from the operating system: nobody can know what it will choose."""
+    return np.random.Generator(np.random.Philox(key=int.from_bytes(os.urandom(16), "little")))
+
+
+def word_mask(layout: Layout) -> int:
+    """The bits of an array's first word that are the array's."""
+    return (1 << (8 * min(layout.bytes, POISON_WORD_BYTES))) - 1
 
 
 def unwritten(places: Places, words: np.ndarray) -> int:

@@ -173,13 +173,13 @@ def referee(
 
 
 def _refuse(submission: Submission, limits: Limits, interpret: bool) -> None:
-    """Turn down what cannot be judged at all. Raises SubmissionError."""
+    """Turn down what cannot be judged at all: SubmissionError, or DeviceError if it could elsewhere."""
     if submission.refused is not None:
         raise SubmissionError(submission.refused)
     if submission.lang == "cu":
-        raise SubmissionError(f"{submission.file} is CUDA: it needs a GPU; this device is a CPU")
+        raise DeviceError(f"{submission.file} is CUDA: it needs a GPU; this device is a CPU")
     if submission.lang == "triton" and not interpret:
-        raise SubmissionError(f"{submission.file} is Triton: it runs on a GPU; on a CPU use `hotlap check`")
+        raise DeviceError(f"{submission.file} is Triton: it runs on a GPU; on a CPU use `hotlap check`")
 
 
 def _referee(case: Case, timed: bool, interpret: bool, baseline: str | None, progress: Progress) -> None:
@@ -511,7 +511,7 @@ def _pair(
         for side in sides:
             side.fill(vault)
         for side in sides:
-            times[side] = side.seat.time_round(case.limits.measure_s)
+            times[side] = side.time(case.limits.measure_s)
     except SeatFailed as error:
         if side is theirs:
             raise _baseline_failed(case, error) from None
@@ -523,7 +523,7 @@ def _baseline_round(case: Case, theirs: Assignment, axes: dict[str, int], vault:
     """Nanoseconds of a round of the baseline, its first call compared. Raises ProblemError."""
     try:
         theirs.fill(vault)
-        time_ns = theirs.seat.time_round(case.limits.measure_s)
+        time_ns = theirs.time(case.limits.measure_s)
     except SeatFailed as error:
         raise _baseline_failed(case, error) from None
     _read_baseline(case, theirs, axes, vault, time_ns, [0])

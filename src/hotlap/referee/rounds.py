@@ -6,7 +6,6 @@ lie (the referee reads the memory itself), and writes behind an output's end. A 
 from the vault while the contestant is frozen: it cannot see them before the clock runs.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from hotlap.referee.buffers import Buffer, Layout, poison_word
 from hotlap.referee.rng import Rng
 from hotlap.referee.seat import Seat, SeatFailed, attach
 
+EARLY_WORDS = 64  # of an output, each round
 SPAN_BYTES = 1 << 28  # the most memory a returned, non-contiguous array may be spread over
 
 
@@ -91,6 +91,17 @@ def call_bytes(problem: Problem, axes: Mapping[str, int]) -> int:
     return sum(layout_of(s, axes).stride for s in tensors)
 
 
+@dataclass
+class Early:
+    """Words of one output to be read in the instant of DONE: shapes (EARLY_WORDS,). `flat`: places in our own
+    buffer, where the output is ours. `seen`: what was there."""
+
+    calls: np.ndarray
+    words: np.ndarray
+    flat: np.ndarray
+    seen: np.ndarray | None = None
+
+
 class Assignment:
     """One workload's buffers in the hands of one seat. Close it before the seat takes another."""
 
@@ -108,6 +119,7 @@ class Assignment:
         self.outputs: list[Buffer] = []
         self.layouts: list[Returned] | None = None
         self._calls = 0
+        self._early: list[Early] = []
         self._addresses = np.empty((0, 0), np.int64)
         self._poisons = [poison_word(spec.dtype) for spec in problem.outputs]
         try:
@@ -140,7 +152,7 @@ class Assignment:
     def round(self, vault: Vault, wanted: Sequence[int], samples: int, timeout_s: float) -> RoundResult:
         """Fill, time and read in one go. Raises SeatFailed."""
         self.fill(vault)
-        return self.read(self.seat.time_round(timeout_s), wanted, samples)
+        return self.read(self.time(timeout_s), wanted, samples)
 
     def fill(self, vault: Vault) -> None:
         """Announce the round, freeze the contestant, then copy the vault's inputs and poison the outputs."""
@@ -154,6 +166,53 @@ class Assignment:
             self._poisons = [poison_word(b.layout.dtype) for b in self.outputs]
             for output, word in zip(self.outputs, self._poisons, strict=True):
                 output.poison(word, calls)
+        self._early = [self._draw_early(i) for i in range(len(self.outputs))]
+
+    def time(self, timeout_s: float) -> int:
+        """Nanoseconds from GO to DONE; a few secret words are read in the instant of DONE."""
+        return self.seat.time_round(timeout_s, self._look)
+
+    def _draw_early(self, index: int) -> "Early":
+        buffer = self.outputs[index]
+        generator = check.secret_generator()
+        calls = generator.integers(0, self._calls, EARLY_WORDS)
+        words = generator.integers(0, max(1, buffer.layout.bytes // 8), EARLY_WORDS)
+        return Early(calls, words, calls * buffer.words.shape[1] + words)
+
+    def _look(self) -> None:
+        """Read the early words. Runs between DONE and the freeze: every microsecond here is one in which a
+        contestant that lied can still write."""
+        if self.style != "returns":
+            for buffer, early in zip(self.outputs, self._early, strict=True):
+                early.seen = buffer.flat.take(early.flat)
+        elif self.layouts is not None:
+            count = len(self.outputs)
+            pointers = np.frombuffer(self.seat.pointers, np.int64, self._calls * count).reshape(-1, count)
+            for index, (layout, early) in enumerate(zip(self.layouts, self._early, strict=True)):
+                early.seen = self._words(layout, pointers[early.calls, index], early.words)
+
+    def _early_verdict(self) -> tuple[str | None, int | None]:
+        """Whether an early word was still poison at DONE, or is another one now."""
+        for index, (spec, early) in enumerate(zip(self.problem.outputs, self._early, strict=True)):
+            if early.seen is None:
+                continue
+            buffer, poison = self.outputs[index], np.uint64(self._poisons[index])
+            mask = np.uint64(check.word_mask(buffer.layout))
+            if self.style == "returns":
+                now = self._words(
+                    (self.layouts or [])[index], self._addresses[early.calls, index], early.words
+                )
+            else:
+                now = buffer.flat.take(early.flat)
+            bad = (early.seen & mask) == (poison & mask)
+            if now is not None:
+                bad |= early.seen != now
+            if bad.any():
+                text = (
+                    f"output {spec.name}: {int(bad.sum())} of {EARLY_WORDS} sampled words were never written"
+                )
+                return f"{text} when the kernel said it was done", int(early.calls[bad.argmax()])
+        return None, None
 
     def read(self, time_ns: int, wanted: Sequence[int], samples: int) -> RoundResult:
         """What the round left, read while the contestant is still frozen, and again after it ran on.
@@ -181,7 +240,9 @@ class Assignment:
         outside = self._outside(calls)
         self.seat.finish()
         second = [b.words[row, p.words] for b, p in zip(self.outputs, places, strict=True)]
-        wrong, wrong_call = self._verdict_on_samples(places, first, second)
+        wrong, wrong_call = self._early_verdict()
+        if wrong is None:
+            wrong, wrong_call = self._verdict_on_samples(places, first, second)
         if outside is not None:
             raise SeatFailed(_fault(outside))
         return RoundResult(time_ns, outputs, sum(p.words.size for p in places), wrong, wrong_call)
@@ -232,7 +293,9 @@ class Assignment:
         if not is_first and self._accept(seat.finish()) != self.layouts:
             raise SeatFailed(_fault("returned arrays of another layout than in its first call"))
         second = [self._sample(i, p) for i, p in enumerate(places)]
-        wrong, wrong_call = self._verdict_on_samples(places, first, second)
+        wrong, wrong_call = self._early_verdict()
+        if wrong is None:
+            wrong, wrong_call = self._verdict_on_samples(places, first, second)
         self._poison_returned()
         return RoundResult(time_ns, outputs, sum(p.words.size for p in places), wrong, wrong_call)
 
@@ -282,16 +345,24 @@ class Assignment:
     def _sample(self, index: int, places: check.Places) -> np.ndarray:
         """Sampled words of one output in every call, shape (calls, k) uint64; elements of a strided array."""
         layout = (self.layouts or [])[index]
-        length = min(8, layout.bytes) if layout.is_contiguous else layout.itemsize
-        if not layout.bytes:
-            return np.zeros(places.words.shape, np.uint64)
-        addresses = self._addresses[:, index : index + 1] + layout.word_offsets(places.words)
-        data = self.seat.read_memory(addresses.reshape(-1), length)
-        if data is None:
+        found = self._words(layout, self._addresses[:, index : index + 1], places.words)
+        if found is None:
             raise SeatFailed(_fault("returned memory that cannot be read"))
-        padded = np.zeros((addresses.size, 8), np.uint8)
+        return found
+
+    def _words(self, layout: "Returned", addresses: np.ndarray, words: np.ndarray) -> np.ndarray | None:
+        """Words of returned arrays, uint64, of the shape that addresses and words broadcast to; None where
+        memory cannot be read."""
+        length = min(8, layout.bytes) if layout.is_contiguous else layout.itemsize
+        places = addresses + layout.word_offsets(words)
+        if not layout.bytes:
+            return np.zeros(places.shape, np.uint64)
+        data = self.seat.read_memory(places.reshape(-1), length)
+        if data is None:
+            return None
+        padded = np.zeros((places.size, 8), np.uint8)
         padded[:, :length] = data.reshape(-1, length)
-        return padded.view(np.uint64).reshape(places.words.shape)
+        return padded.view(np.uint64).reshape(places.shape)
 
     def _whole(self, call: int) -> tuple[Any, ...]:
         layouts = self.layouts or []
@@ -380,5 +451,5 @@ def _fault(message: str) -> Failure:
 
 def secret_choice(total: int, count: int) -> list[int]:
     """`count` of 0, ..., total - 1, from the operating system's randomness."""
-    generator = np.random.Generator(np.random.Philox(key=int.from_bytes(os.urandom(16), "little")))
+    generator = check.secret_generator()
     return sorted(int(i) for i in generator.choice(total, size=min(count, total), replace=False))

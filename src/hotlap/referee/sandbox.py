@@ -169,13 +169,14 @@ def wrap(
     """The command that runs `program` inside the sandbox, or as it is where bubblewrap does not work."""
     found, _ = find_bubblewrap()
     if found is None:
-        return ["env", "-i", *(f"{k}={v}" for k, v in variables.items()), *program]
+        return ["/usr/bin/env", "-i", *(f"{k}={v}" for k, v in variables.items()), *program]
     options = _arguments(found, binds, variables)
     if as_process_1:
         options.append("--as-pid-1")
     if seccomp_fd is not None:
         options += ["--seccomp", str(seccomp_fd)]
-    return [*options, "--", *program]
+    # bwrap stays as process 1 inside, where /proc/1/environ shows what it was started with.
+    return ["env", "-i", *options, "--", *program]
 
 
 def seccomp_file() -> int | None:

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -229,11 +229,11 @@ class Seat:
             raise SeatFailed(self._failure("call", "broke the protocol: it did not answer `ready`"))
         self.freeze()
 
-    def time_round(self, timeout_s: float) -> int:
-        """Nanoseconds from GO until the tree is frozen again, which is ordered as soon as DONE is seen.
+    def time_round(self, timeout_s: float, look: Callable[[], None] | None = None) -> int:
+        """Nanoseconds from GO to DONE; the tree is frozen before and after. Raises SeatFailed.
 
-        The end stamp comes after the freeze and not at DONE: whatever the contestant computes between an
-        early DONE and its standstill is inside the time. Raises SeatFailed.
+        `look` runs at DONE, before the freeze, which takes some 50 µs: long enough for a contestant that
+        says DONE early to end its work unseen, unless somebody looks at once.
         """
         go, done, number, clock = self._go, self._done, self.round_number, time.perf_counter_ns
         before = done[0]
@@ -248,8 +248,10 @@ class Seat:
             while True:
                 for _ in range(SPINS):
                     if done[0] != before:
-                        self.freeze()
                         end = clock()
+                        if look is not None:
+                            look()
+                        self.freeze()
                         break
                 else:
                     self.drain()
