@@ -14,7 +14,7 @@ from hotlap.referee.cgroup import PREFIX, Cgroup, hierarchies, sweep
 BUSY = ["sh", "-c", "while :; do :; done"]
 STUBBORN = ["sh", "-c", "trap '' TERM INT HUP; setsid sh -c \"trap '' TERM; sleep 600\" & wait; sleep 600"]
 FREEZERS = ("cgroup2", "cgroup1")
-Started = "subprocess.Popen[bytes]"
+Started = subprocess.Popen[bytes]
 
 
 @pytest.fixture
@@ -32,9 +32,9 @@ def group(request: pytest.FixtureRequest) -> Iterator[Cgroup]:
 @pytest.fixture
 def start() -> Iterator[Callable[[Cgroup, list[str]], Started]]:
     """Starts a program in a group; kills it at the end."""
-    started: list[subprocess.Popen[bytes]] = []
+    started: list[Started] = []
 
-    def in_group(group: Cgroup, program: list[str]) -> "subprocess.Popen[bytes]":
+    def in_group(group: Cgroup, program: list[str]) -> Started:
         process = subprocess.Popen(sandbox.join(group.joins, program))
         started.append(process)
         return process

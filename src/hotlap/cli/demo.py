@@ -62,10 +62,10 @@ CASES = (
     Case(
         Sort.fast,
         "basics/vectoradd",
-        "correct/torch_out.py",
-        "calls the library, into the output that it is given",
+        "correct/streaming.cpp",
+        "adds eight at a time in C++ and writes past the caches",
         Status.accepted,
-        "right, and {pace}: it allocates nothing",
+        "right, and {pace}: what nobody reads again need not pass through the caches",
     ),
     Case(
         Sort.fast,

@@ -9,6 +9,7 @@ import itertools
 import os
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from hotlap.errors import HarnessError
@@ -117,9 +118,9 @@ class Cgroup:
         elif self.freezer == "cgroup1":
             os.pwrite(self._freeze_fd, b"THAWED", 0)
 
-    def _await(self, reached: "object", timeout_s: float) -> None:
+    def _await(self, reached: Callable[[], bool], timeout_s: float) -> None:
         deadline = time.monotonic() + timeout_s
-        while not reached():  # type: ignore[operator]
+        while not reached():
             if time.monotonic() > deadline:
                 raise HarnessError(f"the contestant did not freeze within {timeout_s:g} s")
 
@@ -161,15 +162,19 @@ class Cgroup:
 
 def sweep() -> None:
     """Remove the groups of hotlap processes that died without cleaning up."""
-    for parent in hierarchies().values():
-        for folder in parent.glob(f"{PREFIX}*"):
-            owner = folder.name.removeprefix(PREFIX).partition("-")[0]
-            if owner.isdigit() and not Path(f"/proc/{owner}").exists():
-                for pid in _read(folder / "cgroup.procs").split():
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(int(pid), 9)
-                _write(folder / "freezer.state", "THAWED")
-                _remove(folder)
+    left = [f for parent in hierarchies().values() for f in parent.glob(f"{PREFIX}*") if _is_orphan(f)]
+    for folder in left:
+        for pid in _read(folder / "cgroup.procs").split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), 9)
+        _write(folder / "freezer.state", "THAWED")
+    for folder in left:  # only now: a process that version 1 had frozen is in the others' groups too
+        _remove(folder)
+
+
+def _is_orphan(folder: Path) -> bool:
+    owner = folder.name.removeprefix(PREFIX).partition("-")[0]
+    return owner.isdigit() and not Path(f"/proc/{owner}").exists()
 
 
 def _remove(folder: Path) -> None:

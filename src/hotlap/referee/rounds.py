@@ -93,7 +93,7 @@ def call_bytes(problem: Problem, axes: Mapping[str, int]) -> int:
 
 @dataclass
 class Early:
-    """Words of one output to be read in the instant of DONE: shapes (EARLY_WORDS,). `flat`: places in our own
+    """Words of one output to be read in the instant of DONE: shapes (k,). `flat`: places in our own
     buffer, where the output is ours. `seen`: what was there."""
 
     calls: np.ndarray
@@ -174,9 +174,10 @@ class Assignment:
 
     def _draw_early(self, index: int) -> "Early":
         buffer = self.outputs[index]
-        generator = check.secret_generator()
-        calls = generator.integers(0, self._calls, EARLY_WORDS)
-        words = generator.integers(0, max(1, buffer.layout.bytes // 8), EARLY_WORDS)
+        generator, count = check.secret_generator(), max(1, buffer.layout.bytes // 8)
+        size = min(EARLY_WORDS, self._calls * count)
+        calls = generator.integers(0, self._calls, size)
+        words = generator.integers(0, count, size)
         return Early(calls, words, calls * buffer.words.shape[1] + words)
 
     def _look(self) -> None:
@@ -209,7 +210,7 @@ class Assignment:
                 bad |= early.seen != now
             if bad.any():
                 text = (
-                    f"output {spec.name}: {int(bad.sum())} of {EARLY_WORDS} sampled words were never written"
+                    f"output {spec.name}: {int(bad.sum())} of {bad.size} sampled words were never written"
                 )
                 return f"{text} when the kernel said it was done", int(early.calls[bad.argmax()])
         return None, None
