@@ -22,7 +22,9 @@ from hotlap.model import (
     WorkloadRun,
 )
 
-CPU = Device("cpu", "Example CPU", "CPU-1", 4, 8 << 30, "6.1", "Linux", "3.11.2", "2.13.0", (1, 2, 3), "cgroup2")
+CPU = Device(
+    "cpu", "Example CPU", "CPU-1", 4, 8 << 30, "6.1", "Linux", "3.11.2", "2.13.0", (1, 2, 3), "cgroup2"
+)
 CALLS = 10
 EMPTY_NS = 50_000
 ROUNDS = 12
@@ -42,6 +44,7 @@ def samples(
         submission_ns=tuple(round(EMPTY_NS + calls * submission_ns * f) for f in factors),
         baseline_ns=tuple(round(EMPTY_NS + calls * baseline_ns * f) for f in factors),
         empty_ns=(EMPTY_NS,) * rounds,
+        baseline_empty_ns=(EMPTY_NS,) * rounds,
     )
 
 

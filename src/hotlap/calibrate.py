@@ -92,19 +92,18 @@ def calibrate(device: CpuDevice, progress: Progress = silent) -> Calibration:
     best: dict[int, dict[str, float]] = {footprint: {} for footprint in FOOTPRINTS}
     steps = sum(len(sources) for sources, *_ in TRAFFIC.values())
     step = 0
-    with device.locked():
-        device.set_referee_affinity()
-        try:
-            for traffic, (sources, reads, writes, moved) in TRAFFIC.items():
-                for source in sources:
-                    progress(f"calibrating {traffic} bandwidth", step / steps)
-                    for footprint, seconds in _time(device, source, reads, writes).items():
-                        best[footprint][traffic] = max(best[footprint].get(traffic, 0.0), moved / seconds)
-                    step += 1
-        except SeatFailed as error:
-            raise DeviceError(f"calibration failed: {error}") from None
-        finally:
-            device.restore_affinity()
+    device.set_referee_affinity()
+    try:
+        for traffic, (sources, reads, writes, moved) in TRAFFIC.items():
+            for source in sources:
+                progress(f"calibrating {traffic} bandwidth", step / steps)
+                for footprint, seconds in _time(device, source, reads, writes).items():
+                    best[footprint][traffic] = max(best[footprint].get(traffic, 0.0), moved / seconds)
+                step += 1
+    except SeatFailed as error:
+        raise DeviceError(f"calibration failed: {error}") from None
+    finally:
+        device.restore_affinity()
     calibration = Calibration(
         device_uuid=device.info.uuid,
         driver=device.info.driver,

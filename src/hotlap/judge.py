@@ -25,6 +25,7 @@ from hotlap.stats.interval import quantile_interval
 
 FLOOR_SLACK = 0.05
 ESCAPE = 1e-6  # the chance at which a share of wrong calls counts as excluded
+FEWEST_ROUNDS = 6  # for an interval of 95 %
 PROCESS_PART = 0.002  # relative half-width that one process adds, where no calibration says better
 
 
@@ -232,6 +233,9 @@ def _score(
     benches = [w for w in workloads if w.kind is Kind.bench]
     times = [w.time_ns for w in benches if w.time_ns is not None]
     if not benches or len(times) < len(benches):
+        timed = [w.samples for w in run.workloads if w.kind is Kind.bench and w.samples is not None]
+        if len(timed) < len(benches) or any(len(s.submission_ns) < FEWEST_ROUNDS for s in timed):
+            return None, f"fewer than {FEWEST_ROUNDS} rounds were timed: no interval"
         return None, "a call is too short to be told from an empty round"
     estimate, low, high = geomean_interval(
         [t.estimate for t in times], [t.ci_low for t in times], [t.ci_high for t in times]

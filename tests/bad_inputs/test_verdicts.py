@@ -22,15 +22,9 @@ HASTY = replace(PATIENT, load_s=3, prepare_s=2, call_s=2, build_s=4)
 
 
 @pytest.fixture(scope="module")
-def patient() -> Iterator[CpuDevice]:
-    with open_device(limits=PATIENT) as device:
-        yield device
-
-
-@pytest.fixture(scope="module")
-def hasty() -> Iterator[CpuDevice]:
-    with open_device(limits=HASTY) as device:
-        yield device
+def device() -> Iterator[CpuDevice]:
+    with open_device(limits=PATIENT) as opened:
+        yield opened
 
 
 def missing(case: Case, device: CpuDevice) -> str | None:
@@ -46,14 +40,12 @@ def missing(case: Case, device: CpuDevice) -> str | None:
 def judge_case(case: Case, device: CpuDevice, folder: Path) -> Verdict:
     file = folder / case.file
     file.write_bytes(case.content())
-    given = verdict(find(case.problem), read_submission(file), device, timed=False)
-    device.warm_up(1)
-    return given
+    device.limits = HASTY if case.waits_for_limit else PATIENT
+    return verdict(find(case.problem), read_submission(file), device, timed=False)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_bad_input_gets_its_verdict(case: Case, patient: CpuDevice, hasty: CpuDevice, tmp_path: Path) -> None:
-    device = hasty if case.waits_for_limit else patient
+def test_bad_input_gets_its_verdict(case: Case, device: CpuDevice, tmp_path: Path) -> None:
     if reason := missing(case, device):
         pytest.skip(reason)
     given = judge_case(case, device, tmp_path)
@@ -69,23 +61,23 @@ def test_bad_input_gets_its_verdict(case: Case, patient: CpuDevice, hasty: CpuDe
 
 @pytest.mark.parametrize("case", PROBLEM_CASES, ids=lambda case: case.name)
 def test_bad_problem_folder_is_the_problem_s_or_the_device_s_fault(
-    case: ProblemCase, patient: CpuDevice
+    case: ProblemCase, device: CpuDevice
 ) -> None:
     if case.status is None:
         with pytest.raises(ProblemError, match=case.reason):
             find(str(case.path))
         return
-    given = verdict(find(str(case.path)), read_submission(KERNELS / "right.py"), patient, timed=False)
+    given = verdict(find(str(case.path)), read_submission(KERNELS / "right.py"), device, timed=False)
     assert (given.status, given.fault) == (case.status, case.fault), given.reason
     assert given.reason is not None
     assert re.search(case.reason, given.reason), given.reason
 
 
 def test_output_beyond_its_cap_is_cut_and_control_characters_are_shown(
-    patient: CpuDevice, tmp_path: Path
+    device: CpuDevice, tmp_path: Path
 ) -> None:
     case = next(c for c in CASES if c.file == "ansi_escapes.py")
-    given = judge_case(case, patient, tmp_path)
+    given = judge_case(case, device, tmp_path)
     text = f"{given.reason}{given.detail}{given.output}"
     assert "\x1b" not in text
     assert len(given.output or "") <= 4 * (16 << 10)

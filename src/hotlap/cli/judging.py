@@ -27,9 +27,10 @@ def judge_target(
 
     problem = find(target.problem)
     submission = read_submission(target.file, author)
+    warm = timed + (submission.lang == "python")  # the baseline's contestant and the author's
     with (
         reporting(verbose=verbose) as report,
-        open_device(device or target.device or DEFAULT_DEVICE, on_wait=report.waiting) as opened,
+        open_device(device or target.device or DEFAULT_DEVICE, on_wait=report.waiting, warm=warm) as opened,
     ):
         from hotlap.calibrate import load_calibration
 

@@ -17,7 +17,7 @@ from hotlap.errors import ProblemError
 from hotlap.model import Errors, Problem
 from hotlap.problems import shapes
 from hotlap.problems.reference import Reference, compute_reference
-from hotlap.referee.buffers import POISON_WORD_BYTES, Layout
+from hotlap.referee.buffers import NAN_BITS, POISON_WORD_BYTES, Layout
 
 if TYPE_CHECKING:
     import torch
@@ -226,6 +226,7 @@ class Places:
     words: np.ndarray
     poison: int
     mask: int
+    is_telling: bool = True
 
 
 def draw_places(layout: Layout, calls: int, samples: int, poison: int) -> Places:
@@ -233,7 +234,7 @@ def draw_places(layout: Layout, calls: int, samples: int, poison: int) -> Places
     count = max(1, layout.bytes // POISON_WORD_BYTES)
     each = min(max(1, -(-samples // calls)), count)
     words = secret_generator().integers(0, count, size=(calls, each))
-    return Places(words, poison, word_mask(layout))
+    return Places(words, poison, word_mask(layout), poison_is_telling(layout))
 
 
 def secret_generator() -> np.random.Generator:
@@ -246,7 +247,18 @@ def word_mask(layout: Layout) -> int:
     return (1 << (8 * min(layout.bytes, POISON_WORD_BYTES))) - 1
 
 
-def unwritten(places: Places, words: np.ndarray) -> int:
-    """How many of the sampled words still hold the poison."""
+def poison_is_telling(layout: Layout) -> bool:
+    """Whether an array that holds the poison was not written: never the answer by chance are 8 bytes, and a NaN
+    with a random payload. A few bytes of integers may be."""
+    return layout.bytes >= POISON_WORD_BYTES or layout.dtype in NAN_BITS
+
+
+def poisoned(places: Places, words: np.ndarray) -> np.ndarray:
+    """Which of the sampled words hold the poison, bool of their shape."""
     mask = np.uint64(places.mask)
-    return int(((words & mask) == (np.uint64(places.poison) & mask)).sum())
+    return np.asarray((words & mask) == (np.uint64(places.poison) & mask))
+
+
+def unwritten(places: Places, words: np.ndarray) -> int:
+    """How many of the sampled words were not written; 0 where the poison may be an answer."""
+    return int(poisoned(places, words).sum()) if places.is_telling else 0

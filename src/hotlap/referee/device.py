@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import fcntl
 import hashlib
+import importlib.util
 import os
 import platform
 import sys
@@ -11,10 +12,10 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
 
 from hotlap import model
 from hotlap.errors import DeviceError, UsageError
+from hotlap.model import Fault
 from hotlap.referee import cgroup
 from hotlap.referee.limits import Limits
 from hotlap.referee.seat import Seat, runtime_folder
@@ -25,22 +26,18 @@ M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 class CpuDevice:
     """The CPU as a device: one core for the referee, the others for contestants.
 
-    Keeps the null seat, and warm contestants for the next run. Use as a context manager.
+    Keeps the null seat, the last baseline's seat, and warm contestants for the next run. `open_device` makes
+    it, holds its lock and closes it.
     """
 
-    def __init__(self, limits: Limits, freezer: str = "best", on_wait: Callable[[str], None] | None = None):
+    def __init__(self, limits: Limits, freezer: str, queued_s: float, warm: int):
         cores = sorted(os.sched_getaffinity(0))
         if len(cores) < 2:
             raise DeviceError(
                 "this process may use 1 core; the referee needs one and the contestant another: allow 2 cores"
             )
-        import torch
-
-        # Threads that spin after an operation would disturb the contestant; calls run side by side instead.
-        torch.set_num_threads(1)
-        _keep_freed_memory()
         cgroup.sweep()
-        self.limits, self.freezer, self._on_wait = limits, freezer, on_wait
+        self.limits, self.freezer, self.queued_s = limits, freezer, queued_s
         self.referee_cpu, self.contestant_cpus = cores[0], tuple(cores[1:])
         self.pool = ThreadPoolExecutor(
             len(cores), thread_name_prefix="referee", initializer=os.sched_setaffinity, initargs=(0, cores)
@@ -49,19 +46,26 @@ class CpuDevice:
         self._null: Seat | None = None
         self._baseline: tuple[str, Seat, str | None] | None = None
         self.freezer_found: str | None = None
-        self.info = fingerprint(self.contestant_cpus, None)
+        self.warm_up(warm)  # first: contestants and referee import torch side by side
+        import torch
 
-    def __enter__(self) -> "CpuDevice":
-        return self
+        # Threads that spin after an operation would disturb the contestant; calls run side by side instead.
+        torch.set_num_threads(1)
+        _keep_freed_memory()
+        self.info = fingerprint(self.contestant_cpus)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """End every contestant of this device."""
         for seat in (*self._warm, self._null, self._baseline and self._baseline[1]):
             if seat is not None:
                 seat.close()
         self._warm, self._null, self._baseline = [], None, None
         self.pool.shutdown()
+
+    def take_queued_s(self) -> float:
+        """Seconds that were spent waiting for this device; charged to the first run on it."""
+        taken, self.queued_s = self.queued_s, 0.0
+        return taken
 
     def warm_up(self, count: int = 1) -> None:
         """Start contestants now, so that the next run finds them ready. Call it between runs only."""
@@ -72,7 +76,7 @@ class CpuDevice:
     @contextlib.contextmanager
     def quiet(self) -> Iterator[None]:
         """Hold the warm contestants still: one that is starting up would disturb what is being timed."""
-        held = list(self._warm)
+        held = [seat for seat in self._warm if seat.process.poll() is None]
         for seat in held:
             seat.freeze()
         try:
@@ -95,6 +99,7 @@ class CpuDevice:
         """A contestant of ours that makes no calls; shared by the runs on this device."""
         if self._null is None or self._null.process.poll() is not None:
             self._null = self._start("bare", False)
+            self._null.fault = Fault.harness
         self._null.await_start()
         return self._null
 
@@ -106,6 +111,7 @@ class CpuDevice:
                 return seat, style
             seat.close()
         self._baseline = (key, self.take_seat(), None)
+        self._baseline[1].fault = Fault.problem
         return self._baseline[1], None
 
     def keep_baseline(self, key: str, seat: Seat, style: str) -> None:
@@ -118,27 +124,6 @@ class CpuDevice:
     def _start(self, imports: str, interpret_triton: bool) -> Seat:
         return Seat(self.contestant_cpus, self.limits, imports, self.freezer, interpret_triton)
 
-    @contextlib.contextmanager
-    def locked(self) -> Iterator[float]:
-        """Hold the device for this process alone; yields the seconds that were spent waiting."""
-        start = time.monotonic()
-        with open(runtime_folder() / "cpu.lock", "a+") as file:
-            while True:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    file.seek(0)
-                    holder = file.read().strip() or "another process"
-                    if self._on_wait is not None:
-                        self._on_wait(f"waiting for the CPU: held by {holder}")
-                    time.sleep(0.1)
-            file.truncate(0)
-            file.write(f"process {os.getpid()}")
-            file.flush()
-            yield time.monotonic() - start
-            file.truncate(0)
-
     def set_referee_affinity(self) -> None:
         """Keep the calling thread on the referee's core: it spins while it times."""
         self._affinity_before = os.sched_getaffinity(0)
@@ -148,16 +133,20 @@ class CpuDevice:
         os.sched_setaffinity(0, self._affinity_before)
 
 
+@contextlib.contextmanager
 def open_device(
     name: str = "cpu",
     on_wait: Callable[[str], None] | None = None,
     limits: Limits | None = None,
     freezer: str = "best",
-) -> CpuDevice:
-    """The device called `name`, ready to referee. freezer: best, cgroup2, cgroup1, init.
+    warm: int = 0,
+) -> Iterator[CpuDevice]:
+    """The device called `name`, for this process alone until the block ends.
 
-    Raises UsageError for an unknown name or where torch is missing, DeviceError where the machine is too
-    small.
+    Nothing heavy is done before the lock is held: an import here would disturb whoever is timing.
+    on_wait: told, every 0.1 s, who holds the device. freezer: best, cgroup2, cgroup1, init. warm: contestants
+    to start at once. Raises UsageError for an unknown name or where torch is missing, DeviceError where the
+    machine is too small.
     """
     if name.startswith("cuda"):
         raise UsageError(f"device {name}: only `cpu` is refereed by this version of hotlap")
@@ -165,14 +154,45 @@ def open_device(
         raise UsageError(f"device {name!r} does not exist; allowed: cpu")
     if sys.platform != "linux":
         raise UsageError(f"hotlap referees on Linux; this is {sys.platform}")
+    if not _is_installed("torch"):
+        raise UsageError("this needs torch, which is not installed: pip install 'hotlap[torch]'")
+    with _locked(on_wait) as queued_s:
+        device = CpuDevice(limits or Limits(), freezer, queued_s, warm)
+        try:
+            yield device
+        finally:
+            device.close()
+
+
+def _is_installed(package: str) -> bool:
     try:
-        import torch  # noqa: F401
+        return importlib.util.find_spec(package) is not None
     except ImportError:
-        raise UsageError("this needs torch, which is not installed: pip install 'hotlap[torch]'") from None
-    return CpuDevice(limits or Limits(), freezer, on_wait)
+        return False
 
 
-def fingerprint(contestant_cpus: tuple[int, ...], freezer: str | None) -> model.Device:
+@contextlib.contextmanager
+def _locked(on_wait: Callable[[str], None] | None) -> Iterator[float]:
+    """Hold the CPU's lock; yields the seconds that were spent waiting for it."""
+    start = time.monotonic()
+    with open(runtime_folder() / "cpu.lock", "a+") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                file.seek(0)
+                if on_wait is not None:
+                    on_wait(f"waiting for the CPU: held by {file.read().strip() or 'another process'}")
+                time.sleep(0.1)
+        file.truncate(0)
+        file.write(f"process {os.getpid()}")
+        file.flush()
+        yield time.monotonic() - start
+        file.truncate(0)
+
+
+def fingerprint(contestant_cpus: tuple[int, ...]) -> model.Device:
     """Who this CPU is: a stable id from its model, core count and machine id."""
     import torch
 
@@ -192,7 +212,6 @@ def fingerprint(contestant_cpus: tuple[int, ...], freezer: str | None) -> model.
         python=platform.python_version(),
         torch=torch.__version__,
         contestant_cpus=contestant_cpus,
-        freezer=freezer,
     )
 
 

@@ -129,22 +129,23 @@ def referee(
     if baseline is not None and baseline not in reference.baselines:
         allowed = ", ".join(reference.baselines) or "none: it has only its reference"
         raise UsageError(f"{problem.id} has no baseline {baseline!r}; allowed: {allowed}")
-    with device.locked() as queued_s:
-        # Drawn again after the submission is loaded; until then no input exists.
-        case = Case(problem, submission, device, reference, new_master_key(), device.pool, queued_s=queued_s)
-        try:
-            _refuse(submission, device.limits, interpret)
-            _referee(case, timed, interpret, baseline, progress)
-        except SeatFailed as error:
-            failure = error.failure
-        except SubmissionError as error:
-            failure = Failure(Status.failed, Fault.submission, "load", str(error))
-        except ProblemError as error:
-            failure = Failure(Status.void, Fault.problem, "check", str(error))
-        except DeviceError as error:
-            failure = Failure(Status.void, Fault.device, "measure", str(error))
-        except (HarnessError, OSError, MemoryError) as error:
-            failure = Failure(Status.void, Fault.harness, "measure", f"{type(error).__name__}: {error}")
+    # Drawn again after the submission is loaded; until then no input exists.
+    case = Case(
+        problem, submission, device, reference, new_master_key(), device.pool, queued_s=device.take_queued_s()
+    )
+    try:
+        _refuse(submission, device.limits, interpret)
+        _referee(case, timed, interpret, baseline, progress)
+    except SeatFailed as error:
+        failure = error.failure
+    except SubmissionError as error:
+        failure = Failure(Status.failed, Fault.submission, "load", str(error))
+    except ProblemError as error:
+        failure = Failure(Status.void, Fault.problem, "check", str(error))
+    except DeviceError as error:
+        failure = Failure(Status.void, Fault.device, "measure", str(error))
+    except (HarnessError, OSError, MemoryError) as error:
+        failure = Failure(Status.void, Fault.harness, "measure", f"{type(error).__name__}: {error}")
     total = time.monotonic() - start
     return Run(
         id=run_id,

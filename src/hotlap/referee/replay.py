@@ -44,30 +44,29 @@ def replay(problem: Problem, run: Run, index: int | None, device: CpuDevice, out
     vault = draw_vault(problem, reference, axes, [key], device.pool)
     files = _dump(out, [s.name for s in problem.inputs], vault.inputs[0])
     is_compiled = run.submission.lang == "cpp"
-    with device.locked():
-        seat = device.take_seat("bare" if is_compiled else "torch", run.submission.lang == "triton")
+    seat = device.take_seat("bare" if is_compiled else "torch", run.submission.lang == "triton")
+    try:
+        data = run.submission.source.encode()
+        if is_compiled:
+            built = build.build(problem, run.submission, device.limits)
+            if built.library is None:
+                raise DeviceError(
+                    f"run {run.id} does not build here: {built.failure and built.failure.message}"
+                )
+            data = built.library
+        seat.await_start()
+        style = load(seat, problem, run.submission, data)
+        seat.thaw()
+        seat.ask("prepare", seat.limits.prepare_s, op="prepare", axes=axes)
+        assignment = Assignment(problem, axes, seat, style, slots=1)
         try:
-            data = run.submission.source.encode()
-            if is_compiled:
-                built = build.build(problem, run.submission, device.limits)
-                if built.library is None:
-                    raise DeviceError(
-                        f"run {run.id} does not build here: {built.failure and built.failure.message}"
-                    )
-                data = built.library
-            seat.await_start()
-            style = load(seat, problem, run.submission, data)
-            seat.thaw()
-            seat.ask("prepare", seat.limits.prepare_s, op="prepare", axes=axes)
-            assignment = Assignment(problem, axes, seat, style, slots=1)
-            try:
-                result = assignment.round(vault, [0], check_words(problem), seat.limits.call_s)
-            finally:
-                assignment.close()
-        except SeatFailed as error:
-            return _result(run, workload, round_index, call, error.failure.message, files)
+            result = assignment.round(vault, [0], check_words(problem), seat.limits.call_s)
         finally:
-            seat.close()
+            assignment.close()
+    except SeatFailed as error:
+        return _result(run, workload, round_index, call, error.failure.message, files)
+    finally:
+        seat.close()
     outputs = result.outputs[0]
     files += _dump(out, [s.name for s in problem.outputs], outputs)
     if reference.check is None:

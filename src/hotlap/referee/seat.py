@@ -34,6 +34,7 @@ from hotlap.referee.limits import Limits
 
 BOOT = "import sys; sys.path[:0] = {paths!r}; from hotlap.contestant.main import main; main(sys.argv[1:])"
 OUTPUT_KEPT = 16 << 10
+MESSAGE_CHARS, DETAIL_CHARS = 4 << 10, 16 << 10  # of what a contestant says; it may send a megabyte
 SPINS = 2000  # reads of DONE between two looks at the clock and at the process
 PIPE_BYTES = 1 << 20
 
@@ -58,6 +59,7 @@ class Seat:
         interpret_triton: bool = False,
     ):
         self.limits, self.imports = limits, imports
+        self.fault = Fault.submission  # whose fault it is when this seat fails
         self.output = bytearray()
         self.round_number = 0
         self.frozen = False
@@ -348,15 +350,13 @@ class Seat:
 
     # --- what went wrong
 
-    def _failure(
-        self, phase: str, message: str, detail: str = "", fault: Fault = Fault.submission
-    ) -> Failure:
+    def _failure(self, phase: str, message: str, detail: str = "") -> Failure:
         return Failure(
-            status=Status.failed,
-            fault=fault,
+            status=Status.failed if self.fault is Fault.submission else Status.void,
+            fault=self.fault,
             phase=phase,
-            message=printable(self._authors(message)),
-            detail=printable(self._authors(detail)) or None,
+            message=printable(self._authors(message))[:MESSAGE_CHARS],
+            detail=printable(self._authors(detail))[-DETAIL_CHARS:] or None,
             output=printable(bytes(self.output).decode(errors="replace")) or None,
         )
 
