@@ -248,8 +248,8 @@ def word_mask(layout: Layout) -> int:
 
 
 def poison_is_telling(layout: Layout) -> bool:
-    """Whether an array that holds the poison was not written: never the answer by chance are 8 bytes, and a NaN
-    with a random payload. A few bytes of integers may be."""
+    """Whether an array that holds the poison was not written: 8 bytes are never an answer by chance, nor is a
+    NaN with a random payload; a few bytes of integers may be."""
     return layout.bytes >= POISON_WORD_BYTES or layout.dtype in NAN_BITS
 
 

@@ -273,6 +273,13 @@ def _check_workload(case: Case, seat: Seat, index: int, workload: Workload) -> N
         tally.failed_call = (0, 0)
         case.runs.append(_record(case, index, workload, axes, tally))
         raise
+    except (ProblemError, DeviceError) as error:
+        # With the workload, and not of the run alone: what is hidden of a workload must include its message.
+        fault = Fault.problem if isinstance(error, ProblemError) else Fault.device
+        tally.failure = Failure(Status.void, fault, "check", str(error))
+        tally.failed_call = (0, 0)
+        case.runs.append(_record(case, index, workload, axes, tally))
+        raise
     case.runs.append(_record(case, index, workload, axes, tally))
 
 

@@ -233,9 +233,10 @@ class Assignment:
             for b, word in zip(self.outputs, self._poisons, strict=True)
         ]
         first = [b.words[row, p.words] for b, p in zip(self.outputs, places, strict=True)]
+        wanted = sorted({*wanted, *self._doubtful(places, first)})
         outputs = {
             call: tuple(as_tensor(b.read(call), b.layout) for b in self.outputs)
-            for call in {*wanted, *self._doubtful(places, first)}
+            for call in wanted
             if call < calls
         }
         outside = self._outside(calls)
@@ -267,7 +268,7 @@ class Assignment:
             int(call)
             for p, words in zip(places, first, strict=True)
             if not p.is_telling
-            for call in check.poisoned(p, words).any(axis=1).nonzero()[0]
+            for call in np.flatnonzero(check.poisoned(p, words).any(axis=1))
         }
 
     def _verdict_on_samples(
@@ -303,9 +304,8 @@ class Assignment:
             for b, word in zip(self.outputs, self._poisons, strict=True)
         ]
         first = [self._sample(i, p) for i, p in enumerate(places)]
-        outputs = {
-            call: self._whole(call) for call in {*wanted, *self._doubtful(places, first)} if call < calls
-        }
+        wanted = sorted({*wanted, *self._doubtful(places, first)})
+        outputs = {call: self._whole(call) for call in wanted if call < calls}
         if not is_first and self._accept(seat.finish()) != self.layouts:
             raise SeatFailed(_fault("returned arrays of another layout than in its first call"))
         second = [self._sample(i, p) for i, p in enumerate(places)]
@@ -346,7 +346,7 @@ class Assignment:
         ]
 
     def _refuse_aliases(self) -> None:
-        """Arrays of two calls must not overlap; those of one call may interleave, as columns of a matrix do."""
+        """Arrays of two calls must not overlap; those of one may interleave, as columns of a matrix do."""
         layouts = self.layouts or []
         starts = np.concatenate([one.low(self._addresses[:, i]) for i, one in enumerate(layouts)])
         ends = starts + np.repeat([one.span for one in layouts], len(self._addresses))
