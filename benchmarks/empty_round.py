@@ -1,7 +1,12 @@
-"""What an empty round costs (c) with each freezer of this machine, in turn: GO, thaw, DONE, no call."""
+"""What an empty round costs (c) with each freezer of this machine, in turn: GO, thaw, DONE, no call.
+
+Then with the first freezer, after the contestants' core had nothing to do for a while, as it has while a
+referee fills the slots of a round; and that of a second seat right after, which finds the core awake.
+"""
 
 import os
 import statistics
+import time
 from contextlib import ExitStack
 from typing import Any
 
@@ -11,6 +16,23 @@ from hotlap.referee.limits import Limits
 from hotlap.referee.seat import Seat
 
 FREEZERS = ("cgroup2", "cgroup1", "init")
+IDLE_MS = (0.0, 1.0, 10.0)
+
+
+def after_idling(first: Seat, second: Seat, idle_ms: float, rounds: int) -> tuple[list[int], list[int]]:
+    """Nanoseconds of empty rounds of two seats, one after the other, after so long without work."""
+    times: tuple[list[int], list[int]] = ([], [])
+    for _ in range(rounds):
+        first.ready(0, [])
+        second.ready(0, [])
+        end = time.perf_counter() + idle_ms / 1e3
+        while time.perf_counter() < end:
+            pass
+        for seat, one in zip((first, second), times, strict=True):
+            one.append(seat.time_round(5))
+        first.finish()
+        second.finish()
+    return times
 
 
 def measure(rounds: int) -> tuple[dict[str, Any], list[str]]:
@@ -35,6 +57,18 @@ def measure(rounds: int) -> tuple[dict[str, Any], list[str]]:
                 seat.finish()
                 if number >= 0:
                     times.setdefault(freezer, []).append(ns)
+        first = next(iter(seats.values()))
+        second = Seat(tuple(cores[1:]), Limits(), "bare", first.freezer or "best")
+        ends.callback(second.close)
+        second.await_start()
+        idle, idle_lines = [], []
+        for idle_ms in IDLE_MS:
+            pair = [common.spread(t) for t in after_idling(first, second, idle_ms, rounds // 2)]
+            idle.append({"idle_ms": idle_ms, "first": pair[0], "second": pair[1]})
+            idle_lines.append(
+                f"after {idle_ms:g} ms without work: first {pair[0]['median'] / 1e3:.0f} µs, "
+                f"second {pair[1]['median'] / 1e3:.0f} µs"
+            )
     for freezer in FREEZERS:
         if freezer not in times:
             results[freezer] = None
@@ -47,7 +81,7 @@ def measure(rounds: int) -> tuple[dict[str, Any], list[str]]:
         )
     fastest = min(statistics.median(t) for t in times.values())
     lines += [f"{f} / fastest: {statistics.median(t) / fastest:.1f}" for f, t in times.items()]
-    return {"c_ns": results}, lines
+    return {"c_ns": results, "after_idling": idle}, lines + idle_lines
 
 
 if __name__ == "__main__":

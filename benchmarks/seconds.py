@@ -67,6 +67,7 @@ def further(problem: Problem, lang: str, runs: int, rest_s: float) -> list[dict[
 def parts(timing: dict[str, float], wall: float) -> dict[str, float]:
     known = {name: timing[f"{name}_s"] for name in ("build", "check", "measure")}
     rest = timing["total_s"] - sum(known.values())
+    wall -= timing["queued_s"]  # for another process's run, which is no work of this one
     return {"start": wall - timing["total_s"], **known, "rest": rest, "wall": wall}
 
 

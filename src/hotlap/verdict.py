@@ -12,6 +12,7 @@ from hotlap.model import Calibration, Problem, Submission, Verdict
 from hotlap.problems.native import load
 from hotlap.referee import referee as referees
 from hotlap.referee import replay as replays
+from hotlap.referee.case import Progress, silent
 from hotlap.referee.device import CpuDevice
 from hotlap.referee.limits import Limits
 
@@ -64,7 +65,7 @@ def verdict(
     timed: bool = True,
     interpret: bool = False,
     baseline: str | None = None,
-    progress: referees.Progress | None = None,
+    progress: Progress | None = None,
 ) -> Verdict:
     """Judge one submission on one device; the run is stored for replay.
 
@@ -79,7 +80,7 @@ def verdict(
         timed=timed,
         interpret=interpret,
         baseline=baseline,
-        progress=progress or referees.silent,
+        progress=progress or silent,
     )
     with contextlib.suppress(OSError):  # a full or read-only disk costs the replay, not the verdict
         runs.save(run)

@@ -1,4 +1,4 @@
-"""The channel between referee and contestant: whatever comes, a message or one clear end, and no descriptor kept."""
+"""The channel between referee and contestant: whatever comes is a message or one clear end, no descriptor stays."""
 
 import json
 import os
@@ -6,6 +6,7 @@ import socket
 import struct
 import threading
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -72,8 +73,8 @@ def test_a_message_arrives_as_it_was_sent(message: dict[str, Any]) -> None:
 def test_garbage_is_an_object_or_the_end(raw: bytes) -> None:
     try:
         assert isinstance(received(raw), dict)
-    except PeerGone as error:
-        assert str(error)
+    except PeerGone:
+        pass  # the one clear end
 
 
 @given(JSON)
@@ -196,8 +197,7 @@ def test_sending_to_a_peer_that_is_gone_says_so(pair: Pair) -> None:
     referee, contestant = pair
     contestant.close()
     with pytest.raises(PeerGone, match="closed"):
-        for _ in range(2):
-            referee.send(op="round")
+        referee.send(op="round")
 
 
 # --- descriptors -----------------------------------------------------------------------------------
@@ -252,6 +252,6 @@ def test_the_kernel_names_the_sender(pair: Pair) -> None:
 
 def test_go_done_and_pointers_share_no_cache_line_and_fit_the_block() -> None:
     places = sorted((wire.GO, wire.DONE, wire.POINTERS))
-    assert min(b - a for a, b in zip(places, places[1:], strict=False)) >= 128
+    assert min(b - a for a, b in pairwise(places)) >= 128
     assert wire.POINTERS + 8 * wire.MAX_CALLS * wire.MAX_OUTPUTS <= wire.CONTROL_BYTES
     assert wire.RAISED > wire.MAX_CALLS

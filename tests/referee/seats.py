@@ -77,7 +77,8 @@ def take(
 ) -> str:
     """Load a kernel into a seat and prepare it; returns its style."""
     data = library(source, given) if lang == "cpp" else source.encode()
-    style = load(seat, given, Submission(f"kernel.{lang}", source, lang, "", None), data)
+    file = "kernel.cpp" if lang == "cpp" else "kernel.py"
+    style = load(seat, given, Submission(file, source, lang, "", None), data)
     seat.thaw()
     seat.ask("prepare", seat.limits.prepare_s, op="prepare", axes=dict(axes))
     return style

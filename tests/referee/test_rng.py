@@ -1,4 +1,4 @@
-"""Inputs: the same for the same key, unlike for any other, of the type, shape and range that was asked for."""
+"""Inputs: the same for the same key, unlike for any other, of the type, shape and range asked for."""
 
 import math
 

@@ -52,7 +52,7 @@ def python(source: str, seccomp: bool = False) -> str:
 
 @pytest.fixture
 def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
-    """Secrets where a careless caller keeps them: $HOME, $HOTLAP_HOME, a file of theirs alone, /tmp, a variable."""
+    """Secrets where a careless caller keeps them: $HOME, $HOTLAP_HOME, files of theirs alone, a variable."""
     home, store = tmp_path / "home", runs.home()
     files = [home / ".netrc", store / "runs" / "planted.json", tmp_path / "key", Path.home() / ".planted"]
     monkeypatch.setenv("HOME", str(home))

@@ -9,11 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hotlap.model import Failure, Fault, Status
 from hotlap.referee import cgroup, sandbox
+from hotlap.referee.rounds import RoundResult, Vault
 from hotlap.referee.seat import OUTPUT_KEPT, Seat, SeatFailed, printable, runtime_folder
 from tests.referee.seats import CPUS, LIMITS, assigned, library, play, seated, take, vault
 
@@ -48,8 +50,8 @@ static int misbehave(int64_t how) {
     case 8: *(volatile int*)8 = 1; return 0;
     case 9: write(1, "\033[31mred\007\xff", 10); return 9;
     case 10: kill(-1, SIGKILL); return 10;
-    case 11: say("{\"op\": \"error\", \"message\": \"\\u001b[2J" + std::string(500000, 'x') + "\", \"traceback\": \""
-                 + std::string(500000, 'y') + "\\ud800\"}"); pause(); return 0;
+    case 11: say("{\"op\": \"error\", \"message\": \"\\u001b[2J" + std::string(500000, 'x')
+                 + "\", \"traceback\": \"" + std::string(500000, 'y') + "\\ud800\"}"); pause(); return 0;
     case 12: say("[1, 2]"); pause(); return 0;
     case 13: say("{\"op\": \"ready\"}"); pause(); return 0;
     case 14: { unsigned huge = 1u << 31; for (int fd = 3; fd < 64; ++fd) { struct stat f;
@@ -64,7 +66,7 @@ extern "C" int kernel(const float* x, float* y, int64_t n) {
   return n < 100 ? 0 : misbehave(n - 100);
 }
 """
-HASTY = replace(LIMITS, prepare_s=0.5, call_s=0.5)
+HASTY = replace(LIMITS, prepare_s=0.3, call_s=0.3)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -104,17 +106,17 @@ def test_an_empty_round_takes_time_and_can_be_repeated(seat: Seat) -> None:
 
 
 def test_a_kernel_s_round_trip_gives_its_answers(seat: Seat) -> None:
+    answers: list[bool] = []
+
+    def look(drawn: Vault, result: RoundResult) -> None:
+        answers.extend(torch.equal(y, 2 * drawn.inputs[call][0]) for call, (y,) in result.outputs.items())
+
     style = take(seat, MISBEHAVIOUR, {"n": 50})
-    checked = []
-
-    def look(drawn: object, result: object) -> None:
-        checked.extend(result.outputs.items())  # type: ignore[attr-defined]
-
     result = play(seat, style, {"n": 50}, each=look)
     assert style == "c"
     assert result.wrong is None
     assert result.time_ns > 0
-    assert sorted(result.outputs) == [0, 1, 2]
+    assert answers == [True] * 4
 
 
 def test_between_rounds_and_before_go_nothing_runs(seat: Seat) -> None:
@@ -173,12 +175,11 @@ def test_the_referee_says_how_a_contestant_ended(how: int, phase: str) -> None:
 @pytest.mark.parametrize("phase", ["prepare", "kernel"])
 @pytest.mark.parametrize(("how", "more"), [(5, ""), (6, " (its process had stopped itself)")])
 def test_a_contestant_that_does_not_answer_runs_into_its_limit(how: int, more: str, phase: str) -> None:
-    assert failure_of(how, phase, HASTY).message == f"did not answer within 0.5 s{more}"
+    assert failure_of(how, phase, HASTY).message == f"did not answer within 0.3 s{more}"
 
 
-@pytest.mark.parametrize("phase", ["prepare", "kernel"])
-def test_a_contestant_that_closes_every_descriptor_is_seen_at_once(phase: str) -> None:
-    assert failure_of(3, phase).message == "closed its channel to the referee"
+def test_a_contestant_that_closes_every_descriptor_is_seen_at_once() -> None:
+    assert failure_of(3, "kernel").message == "closed its channel to the referee"
 
 
 def test_a_contestant_that_kills_all_it_can_reach_is_alone() -> None:
@@ -208,16 +209,21 @@ def test_a_long_message_with_escapes_and_surrogates_is_cut_and_made_printable() 
     assert failure.detail.endswith("\\ud800")
 
 
-@pytest.mark.parametrize("how", [12, 14])
-def test_a_message_that_breaks_the_protocol_ends_the_talk(how: int) -> None:
-    failure = failure_of(how, "prepare")
+@pytest.mark.parametrize(
+    ("how", "phase", "found"),
+    [
+        (12, "prepare", "broke the protocol: a message was not a JSON object"),
+        (13, "prepare", "broke the protocol: it did not answer `prepared`"),
+        (14, "prepare", "broke the protocol: a message of 2147483648 bytes was refused; at most 1048576"),
+        (15, "prepare", "{'a': [None]}"),
+        (11, "kernel", "did not answer within 0.3 s"),  # it is in a round: nobody listens before DONE
+        (12, "kernel", "did not answer within 0.3 s"),
+    ],
+)
+def test_a_lie_on_the_channel_is_the_submission_s_failure(how: int, phase: str, found: str) -> None:
+    failure = failure_of(how, phase, HASTY)
+    assert failure.message == found
     assert (failure.status, failure.fault) == (Status.failed, Fault.submission)
-
-
-@pytest.mark.parametrize("how", [11, 12, 13, 14, 15])
-@pytest.mark.parametrize("phase", ["prepare", "kernel"])
-def test_a_lie_on_the_channel_is_the_submission_s_failure_and_nobody_else_s(how: int, phase: str) -> None:
-    assert failure_of(how, phase, HASTY).fault == Fault.submission
 
 
 def test_a_seat_of_ours_that_fails_is_not_the_author_s_fault() -> None:
@@ -262,19 +268,14 @@ def test_a_contestant_that_does_not_start_is_the_harness_s_fault(monkeypatch: py
 # --- the end ---------------------------------------------------------------------------------------
 
 
-def open_descriptors() -> list[str]:
-    return sorted(os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if fd.isdigit())[
-        1:
-    ]
-
-
 def hotlap_mappings() -> int:
     return Path("/proc/self/maps").read_text().count("memfd:hotlap")
 
 
 def test_twenty_seats_leave_nothing_behind() -> None:
-    with seated() as first:
-        empty_round(first)  # whatever is made once has been made
+    with seated() as seat:
+        empty_round(seat)  # whatever is made once has been made
+    del seat
     gc.collect()
     descriptors, mappings = len(os.listdir("/proc/self/fd")), hotlap_mappings()
     folders = set(runtime_folder().glob("seat-*"))
@@ -283,7 +284,7 @@ def test_twenty_seats_leave_nothing_behind() -> None:
         with seated() as seat:
             pids += [seat.pid, seat.process.pid]
             empty_round(seat)
-    del seat, first
+    del seat
     gc.collect()
     assert len(os.listdir("/proc/self/fd")) == descriptors
     assert hotlap_mappings() == mappings

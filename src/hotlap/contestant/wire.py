@@ -29,6 +29,10 @@ class PeerGone(Exception):
     """The other process closed the channel, or broke the protocol."""
 
 
+class ProtocolBroken(PeerGone):
+    """The other process sent what is no message; nothing that follows can be read."""
+
+
 class PeerSilent(Exception):
     """The other process did not answer in time."""
 
@@ -65,22 +69,22 @@ class Channel:
     ) -> dict[str, Any]:
         """Next message. `idle` runs while waiting, at least every 50 ms.
 
-        Raises PeerGone, PeerSilent after timeout_s seconds.
+        Raises PeerGone, ProtocolBroken, PeerSilent after timeout_s seconds.
         """
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         self._await(4, deadline, idle)
         size = struct.unpack_from("<I", self._buffer)[0]
         if size > MAX_MESSAGE_BYTES:
-            raise PeerGone(f"a message of {size} bytes was refused; at most {MAX_MESSAGE_BYTES}")
+            raise ProtocolBroken(f"a message of {size} bytes was refused; at most {MAX_MESSAGE_BYTES}")
         self._await(4 + size, deadline, idle)
         body = bytes(self._buffer[4 : 4 + size])
         del self._buffer[: 4 + size]  # only now: after a silence in mid-message the rest may still come
         try:
             message = json.loads(body)
         except (ValueError, RecursionError):
-            raise PeerGone("a message was not JSON") from None
+            raise ProtocolBroken("a message was not JSON") from None
         if not isinstance(message, dict):
-            raise PeerGone("a message was not a JSON object")
+            raise ProtocolBroken("a message was not a JSON object")
         return message
 
     def _await(self, size: int, deadline: float | None, idle: Callable[[], None] | None) -> None:

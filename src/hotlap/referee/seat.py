@@ -33,6 +33,14 @@ from hotlap.referee.cgroup import Cgroup
 from hotlap.referee.limits import Limits
 
 BOOT = "import sys; sys.path[:0] = {paths!r}; from hotlap.contestant.main import main; main(sys.argv[1:])"
+ANSWERS = {  # what a contestant answers to each message, unless with an error
+    "load": "loaded",
+    "control": "opened",
+    "prepare": "prepared",
+    "attach": "attached",
+    "round": "ready",
+    "idle": "idle",
+}
 OUTPUT_KEPT = 16 << 10
 MESSAGE_CHARS, DETAIL_CHARS = 4 << 10, 16 << 10  # of what a contestant says; it may send a megabyte
 SPINS = 2000  # reads of DONE between two looks at the clock and at the process
@@ -189,13 +197,18 @@ class Seat:
             self.channel.send(fds=fds, **message)
         except wire.PeerGone:
             raise self._gone(phase) from None
-        return self._reply(phase, timeout_s)
+        reply = self._reply(phase, timeout_s)
+        if reply.get("op") != (expected := ANSWERS[message["op"]]):
+            raise SeatFailed(self._failure(phase, f"broke the protocol: it did not answer `{expected}`"))
+        return reply
 
     def _reply(self, phase: str, timeout_s: float) -> dict[str, Any]:
         try:
             reply = self.channel.receive(timeout_s, self.drain)
         except wire.PeerSilent:
             raise self._silent(phase, timeout_s) from None
+        except wire.ProtocolBroken as error:
+            raise SeatFailed(self._failure(phase, f"broke the protocol: {error}")) from None
         except wire.PeerGone:
             raise self._gone(phase) from None
         if reply.get("op") == "error":
@@ -224,11 +237,7 @@ class Seat:
         self.thaw()
         self.round_number += 1
         number = self.round_number
-        reply = self.ask(
-            "call", self.limits.call_s, op="round", number=number, calls=calls, scalars=list(scalars)
-        )
-        if reply.get("op") != "ready":
-            raise SeatFailed(self._failure("call", "broke the protocol: it did not answer `ready`"))
+        self.ask("call", self.limits.call_s, op="round", number=number, calls=calls, scalars=list(scalars))
         self.freeze()
 
     def time_round(self, timeout_s: float, look: Callable[[], None] | None = None) -> int:

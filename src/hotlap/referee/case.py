@@ -1,0 +1,152 @@
+"""One submission under one problem on one device while it is refereed, and what was seen of it so far."""
+
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hotlap.errors import DeviceError
+from hotlap.model import (
+    Errors,
+    Failure,
+    Fault,
+    Problem,
+    Samples,
+    Status,
+    Submission,
+    Workload,
+    WorkloadRun,
+)
+from hotlap.problems import reference as references
+from hotlap.problems import shapes
+from hotlap.referee import check
+from hotlap.referee.device import CpuDevice
+from hotlap.referee.limits import Limits
+from hotlap.referee.rng import derive
+from hotlap.referee.rounds import RoundResult, Vault, call_bytes, draw_vault
+
+SAMPLED_WORDS = 16_384  # a workload, over all its timed calls
+MEMORY_SHARE = 0.25  # of the free memory, for one seat's buffers
+HIDDEN_KEY = -1  # in the place of a workload's index, when hidden axes are drawn
+# The number of a round is part of every key in it: untimed rounds first, then those of the clock.
+PILOT_ROUND, BASELINE_ROUND, FIRST_ROUND, AGAIN_ROUND, SETTLE_ROUND, TIMED_ROUND = -10, -1, 0, 1, 2, 3
+
+Progress = Callable[[str, float | None], None]
+
+
+def silent(text: str, fraction: float | None) -> None:
+    """The progress of a caller who does not want to see any."""
+
+
+def named(axes: Mapping[str, int]) -> str:
+    return " ".join(f"{name}={value}" for name, value in axes.items())
+
+
+@dataclass
+class Tally:
+    """What was seen of one workload so far."""
+
+    checked_calls: int = 0
+    total_calls: int = 0
+    sampled_words: int = 0
+    errors: Errors | None = None
+    failure: Failure | None = None
+    failed_call: tuple[int, int] | None = None
+    samples: Samples | None = None
+    footprint_bytes: int | None = None
+
+
+@dataclass
+class Case:
+    """One submission under one problem on one device, while it is refereed."""
+
+    problem: Problem
+    submission: Submission
+    device: CpuDevice
+    reference: references.Reference
+    master: bytes
+    pool: ThreadPoolExecutor
+    style: str = ""
+    loaded_s: float = 0.0
+    check_s: float = 0.0
+    measure_s: float = 0.0
+    build_s: float = 0.0
+    queued_s: float = 0.0
+    runs: list[WorkloadRun] = field(default_factory=list)
+    gaps: list[str] = field(default_factory=list)
+
+    @property
+    def limits(self) -> Limits:
+        return self.device.limits
+
+
+def draw(case: Case, index: int, round_index: int, axes: dict[str, int], calls: int) -> Vault:
+    """Fresh inputs for the calls of one round, each from a key of its own. Raises ProblemError."""
+    keys = [derive(case.master, index, round_index, call) for call in range(calls)]
+    return draw_vault(case.problem, case.reference, axes, keys, case.pool)
+
+
+def account(
+    case: Case, axes: dict[str, int], vault: Vault, result: RoundResult, tally: Tally, round_index: int
+) -> None:
+    """Compare the calls that were copied whole, side by side, and add all that was seen to the tally."""
+    tally.total_calls += len(vault.inputs)
+    tally.sampled_words += result.sampled_words
+
+    def one(call: int) -> check.Comparison:
+        return check.compare_call(
+            case.problem, case.reference, axes, vault.inputs[call], result.outputs[call]
+        )
+
+    calls = sorted(result.outputs)
+    compared = list(case.pool.map(one, calls)) if len(calls) > 1 else [one(call) for call in calls]
+    tally.checked_calls += len(calls)
+    for call, comparison in zip(calls, compared, strict=True):
+        tally.errors = check.merge(tally.errors or check.NO_ERRORS, comparison.errors)
+        if comparison.wrong is not None and tally.failure is None:
+            tally.failure = Failure(Status.wrong, Fault.submission, "check", comparison.wrong)
+            tally.failed_call = (round_index, call)
+    if result.wrong is not None:
+        # Said first: what was never written explains the elements that are wrong.
+        tally.failure = Failure(Status.wrong, Fault.submission, "check", result.wrong)
+        tally.failed_call = (round_index, result.wrong_call or 0)
+
+
+def record(case: Case, index: int, workload: Workload, axes: dict[str, int], tally: Tally) -> WorkloadRun:
+    bytes_moved, flops = shapes.cost(case.problem, axes)
+    return WorkloadRun(
+        index=index,
+        kind=workload.kind,
+        axes=dict(workload.axes),
+        checked_calls=tally.checked_calls,
+        total_calls=tally.total_calls,
+        sampled_words=tally.sampled_words,
+        errors=tally.errors,
+        failure=tally.failure,
+        failed_call=tally.failed_call,
+        samples=tally.samples,
+        bytes_moved=bytes_moved,
+        flops=flops,
+        footprint_bytes=tally.footprint_bytes,
+        mode=None,
+    )
+
+
+def buffer_budget(problem: Problem, axes: dict[str, int], calls: int) -> int:
+    """Bytes that one seat's buffers may take. Raises DeviceError when even one call needs more."""
+    budget = int(MEMORY_SHARE * _available_bytes())
+    needed = call_bytes(problem, axes) * calls
+    if needed > budget:
+        raise DeviceError(
+            f"{problem.id} {axes}: one call needs {needed / 1e9:.1f} GB of buffers; allowed is a quarter "
+            f"of the free memory, {budget / 1e9:.1f} GB; use a smaller workload or a larger machine"
+        )
+    return budget
+
+
+def _available_bytes() -> int:
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,330 @@
+"""Time the bench workloads of a submission against its baseline, in pairs of rounds.
+
+Defends against: a submission that chooses how often it is called (the baseline's time decides), drift of the
+machine (pairs, in random ABBA or BAAB order), and an overstated cost of an empty round (a process of ours
+makes those). Does not defend against: calls of one round that are merged or overlapped on several cores.
+"""
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from hotlap.errors import ProblemError
+from hotlap.model import Kind, Problem, Samples, Workload
+from hotlap.problems import shapes
+from hotlap.referee import check
+from hotlap.referee.case import (
+    BASELINE_ROUND,
+    PILOT_ROUND,
+    SAMPLED_WORDS,
+    SETTLE_ROUND,
+    TIMED_ROUND,
+    Case,
+    Progress,
+    Tally,
+    account,
+    buffer_budget,
+    draw,
+    named,
+    record,
+)
+from hotlap.referee.rounds import Assignment, Vault, call_bytes, secret_choice
+from hotlap.referee.seat import Seat, SeatFailed
+
+FULL_CHECKS = 270  # calls a workload compared in full: a share of 5 % wrong calls escapes at 1e-6
+BASELINE_WORDS = 64  # a round of the baseline, which is the problem's own code
+ROUND_NS = 4_000_000  # longer rounds are no less noisy, and leave time for fewer (docs/decisions/0003)
+MIN_PAIRS, MAX_PAIRS = 12, 64  # rounds of each side, in blocks of ABBA or BAAB
+FEWEST_PAIRS = 6  # below this there is no interval, however slow the kernel
+WORKLOAD_S = 1.4  # what a workload's rounds may take; how many fit is fixed before the first that counts
+DISCARDED_PAIRS = 2
+PILOT_CALLS, PILOT_ROUNDS = 4, 6
+MAX_CALLS = 512
+DRAWN_ELEMENTS = 1 << 22  # a round: drawing costs more than most kernels, and every call gets fresh inputs
+
+
+def measure(case: Case, seat: Seat, baseline: str | None, progress: Progress) -> None:
+    """Time every bench workload against the baseline, in place of its untimed record."""
+    null = case.device.null_seat()
+    _empty_round(null)
+    null_threads = null.thread_count()
+    rival, rival_style = _baseline_seat(case, baseline)
+    benches = [i for i, run in enumerate(case.runs) if run.kind is Kind.bench]
+    for done, position in enumerate(benches):
+        run = case.runs[position]
+        workload = Workload(Kind.bench, "cpu", run.axes)
+        tally = Tally(run.checked_calls, run.total_calls, run.sampled_words, run.errors)
+
+        def report(text: str, fraction: float, done: int = done) -> None:
+            progress(text, 0.2 + 0.8 * (done + fraction) / len(benches))
+
+        axes = shapes.all_axes(case.problem, run.axes)
+        try:
+            _time_workload(
+                case, Seats(seat, rival, null, null_threads, rival_style), run.index, axes, tally, report
+            )
+        except SeatFailed as error:
+            tally.failure = error.failure
+        case.runs[position] = record(case, run.index, workload, axes, tally)
+        if tally.failure is not None:
+            return
+
+
+def baseline_key(problem: Problem, wanted: str | None) -> str:
+    return f"{problem.folder} {problem.id} {wanted}"
+
+
+def _baseline_seat(case: Case, wanted: str | None) -> tuple[Seat, str]:
+    """The baseline's seat and style, loaded; one that an earlier run on this device left is used again."""
+    key = baseline_key(case.problem, wanted)
+    rival, style = case.device.baseline_seat(key)
+    if style is None:
+        rival.await_start()
+        style = _load_baseline(case, rival, wanted)
+        case.device.keep_baseline(key, rival, style)
+    rival.freeze()
+    return rival, style
+
+
+def _load_baseline(case: Case, rival: Seat, wanted: str | None) -> str:
+    """Load the problem's own baseline into its seat; a failure there is the problem's. Returns its style."""
+    names = list(case.reference.baselines) or ["reference"]
+    name = wanted or names[0]
+    for file in case.problem.folder.glob("*.py"):
+        rival.place(file.name, file.read_bytes())
+    path = rival.place("hotlap_baseline.py", f"from reference import {name} as kernel\n".encode())
+    try:
+        reply = rival.ask("load", rival.limits.load_s, op="load", path=path, lang="python", axes_names=[])
+    except SeatFailed as error:
+        raise ProblemError(f"{case.problem.id}: baseline {name} does not load: {error}") from None
+    return str(reply.get("style"))
+
+
+@dataclass(frozen=True)
+class Seats:
+    """The submission's seat, the baseline's, and the one that makes no calls."""
+
+    submission: Seat
+    baseline: Seat
+    null: Seat
+    null_threads: int
+    baseline_style: str
+
+
+def _time_workload(
+    case: Case,
+    seats: Seats,
+    index: int,
+    axes: dict[str, int],
+    tally: Tally,
+    report: Callable[[str, float], None],
+) -> None:
+    report(f"timing {named(axes)}", 0.0)
+    calls = _calls_per_round(case, seats, index, axes)
+    tally.footprint_bytes = calls * call_bytes(case.problem, axes)
+    with ExitStack() as ends:
+        # A workload may change what prepare built for the last one, so it is prepared again.
+        seats.submission.thaw()
+        seats.submission.ask("prepare", case.limits.prepare_s, op="prepare", axes=axes)
+        mine = Assignment(case.problem, axes, seats.submission, case.style, calls)
+        ends.callback(mine.close)
+        seats.submission.freeze()
+        theirs = Assignment(case.problem, axes, seats.baseline, seats.baseline_style, calls)
+        ends.callback(theirs.close)
+        seats.baseline.freeze()
+        if case.style == "returns":
+            _settle_layout(case, mine, index, axes, tally)
+        if seats.baseline_style == "returns":
+            _baseline_round(case, theirs, axes, draw(case, index, BASELINE_ROUND, axes, 1))
+        tally.samples = _timed_rounds(case, seats, mine, theirs, index, axes, calls, tally, report)
+
+
+def _settle_layout(case: Case, mine: Assignment, index: int, axes: dict[str, int], tally: Tally) -> None:
+    """One untimed, checked call on the timed buffers: fixes the layout of what the kernel returns."""
+    vault = draw(case, index, SETTLE_ROUND, axes, 1)
+    result = mine.round(vault, [0], 64, case.limits.call_s)
+    account(case, axes, vault, result, tally, SETTLE_ROUND)
+
+
+def _pair(
+    case: Case, mine: Assignment, theirs: Assignment, sides: Sequence[Assignment], vault: Vault
+) -> dict[Assignment, int]:
+    """Nanoseconds of one round of each side, as close together as can be: what the host does to one it then
+    does to the other. Raises SeatFailed, ProblemError."""
+    times: dict[Assignment, int] = {}
+    side = mine
+    try:
+        for side in sides:
+            side.fill(vault)
+        for side in sides:
+            times[side] = side.time(case.limits.measure_s)
+    except SeatFailed as error:
+        if side is theirs:
+            raise _baseline_failed(case, error) from None
+        raise
+    return times
+
+
+def _baseline_round(case: Case, theirs: Assignment, axes: dict[str, int], vault: Vault) -> int:
+    """Nanoseconds of a round of the baseline, its first call compared. Raises ProblemError."""
+    try:
+        theirs.fill(vault)
+        time_ns = theirs.time(case.limits.measure_s)
+    except SeatFailed as error:
+        raise _baseline_failed(case, error) from None
+    _read_baseline(case, theirs, axes, vault, time_ns, [0])
+    return time_ns
+
+
+def _read_baseline(
+    case: Case, theirs: Assignment, axes: dict[str, int], vault: Vault, time_ns: int, full: Sequence[int]
+) -> None:
+    """Look at what the baseline wrote; the calls `full` are compared. Raises ProblemError."""
+    try:
+        result = theirs.read(time_ns, full, BASELINE_WORDS)
+    except SeatFailed as error:
+        raise _baseline_failed(case, error) from None
+    wrong = result.wrong
+    for call, outputs in result.outputs.items():
+        wrong = (
+            wrong or check.compare_call(case.problem, case.reference, axes, vault.inputs[call], outputs).wrong
+        )
+    if wrong is not None:
+        raise ProblemError(f"{case.problem.id}: the baseline is wrong: {wrong}")
+
+
+def _baseline_failed(case: Case, error: SeatFailed) -> ProblemError:
+    return ProblemError(f"{case.problem.id}: the baseline {error}")
+
+
+def _calls_per_round(case: Case, seats: Seats, index: int, axes: dict[str, int]) -> int:
+    """N from the baseline's time for a call, memory and the cost of drawing; never from the submission."""
+    budget = buffer_budget(case.problem, axes, 1)
+    calls = min(PILOT_CALLS, max(1, budget // call_bytes(case.problem, axes)))
+    pilot = Assignment(case.problem, axes, seats.baseline, seats.baseline_style, calls)
+    try:
+        times = []
+        for number in range(PILOT_ROUNDS):
+            vault = draw(case, index, PILOT_ROUND + number, axes, 1 if number == 0 else calls)
+            time_ns = _baseline_round(case, pilot, axes, vault)
+            if number:
+                times.append(time_ns)
+            seats.baseline.freeze()
+    finally:
+        pilot.close()
+    empty = statistics.median(_empty_round(seats.null) for _ in range(3))
+    nominal = max(1000.0, (min(times) - empty) / calls)
+    elements = sum(shapes.elements_of(s, axes) for s in case.problem.inputs if s.shape is not None)
+    return int(
+        max(
+            1,
+            min(
+                ROUND_NS / nominal,
+                MAX_CALLS,
+                budget // call_bytes(case.problem, axes),
+                DRAWN_ELEMENTS // max(1, elements),
+            ),
+        )
+    )
+
+
+@dataclass
+class Threads:
+    """How many threads a seat's tree has beyond those of the null seat: stopping and starting them is part
+    of what an empty round costs.
+
+    The fewest ever seen, counted while the tree was frozen: were it the most, a contestant could start
+    threads for the counting alone and have the cost of an empty round overstated.
+    """
+
+    seat: Seat
+    null_own: int
+    fewest: int | None = None
+
+    def count(self) -> int:
+        extra = max(0, self.seat.thread_count() - self.null_own)
+        self.fewest = extra if self.fewest is None else min(self.fewest, extra)
+        return self.fewest
+
+
+def _empty_round(null: Seat, threads: int = 0) -> int:
+    """Nanoseconds of a round without calls, from a process of ours that keeps so many idle threads: a
+    contestant could make its own empty rounds slow."""
+    null.thaw()
+    null.ask("call", null.limits.call_s, op="idle", threads=min(threads, null.limits.processes // 2))
+    null.ready(0, [])
+    time_ns = null.time_round(null.limits.call_s)
+    null.finish()
+    return time_ns
+
+
+def _timed_rounds(
+    case: Case,
+    seats: Seats,
+    mine: Assignment,
+    theirs: Assignment,
+    index: int,
+    axes: dict[str, int],
+    calls: int,
+    tally: Tally,
+    report: Callable[[str, float], None],
+) -> Samples:
+    submission_ns: list[int] = []
+    baseline_ns: list[int] = []
+    empty_ns: list[int] = []
+    baseline_empty_ns: list[int] = []
+    my_threads = Threads(mine.seat, seats.null_threads)
+    their_threads = Threads(theirs.seat, seats.null_threads)
+    pairs, wanted, samples_each = MIN_PAIRS, _wanted_calls(calls, MIN_PAIRS), SAMPLED_WORDS // MIN_PAIRS
+    deadline = time.monotonic() + case.limits.measure_s
+    took_s: list[float] = []
+    pair = -DISCARDED_PAIRS
+    while pair < pairs:
+        started = time.monotonic()
+        if pair == 0:
+            pairs = _affordable_pairs(min(took_s))
+            wanted = _wanted_calls(calls, pairs)
+            samples_each = -(-SAMPLED_WORDS // pairs)
+        round_index = TIMED_ROUND + DISCARDED_PAIRS + pair
+        vault = draw(case, index, round_index, axes, calls)
+        full = wanted[pair] if pair >= 0 else [0]
+
+        if pair % 2 == 0:
+            submission_first = bool(os.urandom(1)[0] & 1)  # this block of two pairs is ABBA or BAAB
+        sides = (mine, theirs) if (pair % 2 == 0) == submission_first else (theirs, mine)
+        times = _pair(case, mine, theirs, sides, vault)
+        my_count, their_count = my_threads.count(), their_threads.count()
+        result = mine.read(times[mine], full, samples_each)
+        account(case, axes, vault, result, tally, round_index)
+        _read_baseline(case, theirs, axes, vault, times[theirs], [])
+        empty = _empty_round(seats.null, my_count)
+        their_empty = empty if their_count == my_count else _empty_round(seats.null, their_count)
+        if tally.failure is not None:
+            break
+        if pair >= 0:
+            submission_ns.append(times[mine])
+            baseline_ns.append(times[theirs])
+            empty_ns.append(empty)
+            baseline_empty_ns.append(their_empty)
+        pair += 1
+        took_s.append(time.monotonic() - started)
+        report(f"timing {named(axes)}", max(0, pair) / pairs)
+        if time.monotonic() > deadline and pair >= FEWEST_PAIRS:
+            break
+    return Samples(calls, tuple(submission_ns), tuple(baseline_ns), tuple(empty_ns), tuple(baseline_empty_ns))
+
+
+def _affordable_pairs(pair_s: float) -> int:
+    """How many pairs of rounds a workload gets: an even number, from what a discarded pair took, so that it
+    cannot depend on how the counted ones turn out."""
+    count = int(WORKLOAD_S / max(pair_s, 1e-6))
+    return max(MIN_PAIRS, min(MAX_PAIRS, count - count % 2))
+
+
+def _wanted_calls(calls: int, rounds: int) -> list[list[int]]:
+    """Which calls of each round are compared in full: FULL_CHECKS of all of them, secretly drawn."""
+    chosen = secret_choice(calls * rounds, FULL_CHECKS)
+    return [[c - r * calls for c in chosen if r * calls <= c < (r + 1) * calls] for r in range(rounds)]
