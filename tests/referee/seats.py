@@ -77,6 +77,7 @@ def take(
 ) -> str:
     """Load a kernel into a seat and prepare it; returns its style."""
     data = library(source, given) if lang == "cpp" else source.encode()
+    seat.thaw()  # the last kernel's round left it frozen
     file = "kernel.cpp" if lang == "cpp" else "kernel.py"
     style = load(seat, given, Submission(file, source, lang, "", None), data)
     seat.thaw()

@@ -35,8 +35,9 @@ def seat() -> Iterator[Seat]:
         yield made
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def bare() -> Iterator[Seat]:
+    """A contestant for one C++ kernel: a library cannot be replaced once it is loaded."""
     with seated() as made:
         yield made
 
@@ -213,8 +214,8 @@ PAIR_REFERENCE = Reference(DOUBLE.make_inputs, lambda x: (2 * x, 3 * x), {})
 @pytest.mark.parametrize(
     "source",
     [
-        "import torch\ndef kernel(x):\n both = torch.stack((2 * x, 3 * x), 1)\n return both[:, 0], both[:, 1]",
-        "import torch\ndef kernel(x):\n both = torch.stack((2 * x, 3 * x))\n return both[0], both[1]",
+        "import torch\ndef kernel(x): return torch.stack((2 * x, 3 * x), 1).unbind(1)",
+        "import torch\ndef kernel(x): return torch.stack((2 * x, 3 * x)).unbind()",
         "def kernel(x):\n z = 3 * x\n return 2 * x, z.numpy()",
     ],
 )
@@ -237,7 +238,14 @@ def refused(
 
 
 KEPT = "import torch\nkept = torch.empty(37)\ndef kernel(x):\n    kept.copy_(2 * x)\n    return kept"
-OVERLAP = "import torch\nkept = torch.empty(4096)\nn = 0\ndef kernel(x):\n    global n\n    n += 1\n    return kept[n:n + 37]"
+OVERLAP = """
+import torch
+kept, n = torch.empty(4096), 0
+def kernel(x):
+    global n
+    n += 1
+    return kept[n:n + 37]
+"""
 
 
 @pytest.mark.parametrize("source", [KEPT, OVERLAP], ids=["the same", "overlapping"])
@@ -304,8 +312,7 @@ def test_an_input_cannot_be_written(bare: Seat) -> None:
       return 0;
     }
     """
-    with seated() as doomed:
-        assert refused(doomed, source, lang="cpp").startswith("was killed by SIG")
+    assert refused(bare, source, lang="cpp").startswith("was killed by SIG")
 
 
 MUTABLE = problem([vector("x", mutable=True)], [vector("y")])
@@ -322,14 +329,12 @@ def test_a_mutable_input_may_be_written_and_is_fresh_in_each_call(seat: Seat, so
 
 
 def test_an_output_that_is_not_written_is_named(seat: Seat) -> None:
-    (text,) = (
-        answers(seat, "def kernel(x, out): pass")
-        - {None}
-        - {t for t in answers(seat, "def kernel(x, out): pass") if t and "beyond" in t}
-    )
-    assert text is not None
+    style = take(seat, "def kernel(x, out): pass", AXES, lang="python")
+    with assigned(seat, style, AXES) as assignment:
+        wrong = assignment.round(vault(2, AXES), [], 64, 5).wrong
+    assert wrong is not None
     assert re.fullmatch(
-        r"output y: \d+ of \d+ sampled words were never written when the kernel said it was done", text
+        r"output y: \d+ of \d+ sampled words were never written when the kernel said it was done", wrong
     )
 
 
@@ -393,19 +398,25 @@ TINY_REFERENCE = Reference(
 )
 
 
+WRITES_TINY = "def kernel(x, out):\n out[0].copy_(x[0])\n out[1].copy_(x[0] > 0)"
+
+
+def compared_tiny(drawn: Vault, result: RoundResult) -> list[bool]:
+    """Which of the calls that came back whole are right."""
+    return [
+        check.compare_call(TINY, TINY_REFERENCE, AXES, drawn.inputs[call], outputs).wrong is None
+        for call, outputs in result.outputs.items()
+    ]
+
+
 def test_an_answer_of_one_byte_that_happens_to_be_the_poison_is_right(seat: Seat) -> None:
-    style = take(
-        seat, "def kernel(x, out):\n out[0].copy_(x[0])\n out[1].copy_(x[0] > 0)", AXES, TINY, "python"
-    )
+    style = take(seat, WRITES_TINY, AXES, TINY, "python")
     with assigned(seat, style, AXES, TINY, slots=512) as assignment:
         for _ in range(4):
             drawn = vault(512, AXES, TINY, TINY_REFERENCE)
             result = assignment.round(drawn, [], 64, 5)
             assert result.wrong is None
-            for call, outputs in result.outputs.items():  # the doubtful ones: compared in full instead
-                assert (
-                    check.compare_call(TINY, TINY_REFERENCE, AXES, drawn.inputs[call], outputs).wrong is None
-                )
+            assert all(compared_tiny(drawn, result))  # the doubtful ones: compared in full instead
 
 
 def test_an_answer_of_one_byte_that_is_not_written_is_compared_and_wrong(seat: Seat) -> None:
@@ -414,11 +425,7 @@ def test_an_answer_of_one_byte_that_is_not_written_is_compared_and_wrong(seat: S
         drawn = vault(64, AXES, TINY, TINY_REFERENCE)
         result = assignment.round(drawn, [], 64, 5)
     assert sorted(result.outputs) == list(range(64))
-    wrong = [
-        check.compare_call(TINY, TINY_REFERENCE, AXES, drawn.inputs[c], o).wrong
-        for c, o in result.outputs.items()
-    ]
-    assert sum(text is not None for text in wrong) > 32
+    assert compared_tiny(drawn, result).count(False) > 32
 
 
 # --- lies about what was returned ------------------------------------------------------------------
@@ -493,8 +500,7 @@ def test_whatever_a_contestant_describes_is_a_layout_within_bounds_or_a_failure(
         one["shape"] = list(shape)
     try:
         found = parse_returned(vector("y"), layout, one)
-    except SeatFailed as error:
-        assert error.failure.message.isprintable()
+    except SeatFailed:
         return
     assert (found.shape, found.bytes) == (shape, layout.bytes)
     assert 0 <= found.below < found.span
@@ -515,7 +521,6 @@ def test_whatever_a_contestant_describes_is_a_layout_within_bounds_or_a_failure(
         ((2, 3), (-12, 4), 24, 12, False),
         ((1, 6), (999, 4), 24, 0, True),
         ((6,), (0,), 4, 0, False),
-        ((0,), (4,), 0, 0, True),
     ],
 )
 def test_a_layout_knows_its_span_and_whether_it_is_contiguous(
