@@ -96,7 +96,7 @@ def failure(status: Status, fault: Fault, message: str = "said so", **changes: A
 def calibration(bytes_per_s: float = 1e10, process_part: float = 0.002) -> Calibration:
     """A machine that reads that fast at 4 MB, and half as fast at 64 MB and beyond."""
     grid = tuple(
-        Bandwidth(footprint, rate, rate / 2, rate / 4)
+        Bandwidth(footprint, rate, rate / 2, rate / 4, rate / 8)
         for footprint, rate in ((64 << 20, bytes_per_s / 2), (4 << 20, bytes_per_s))
     )
     return Calibration("CPU-1", "6.1", "2026-11-30T10:00:00+00:00", grid, process_part)

@@ -21,7 +21,7 @@ CALIBRATION = Calibration(
     device_uuid="cpu-1",
     driver="none",
     measured_at="2026-11-30T12:00:00Z",
-    bandwidth=(Bandwidth(footprint_bytes=4096, read=1e11, write=5e10, copy=8e10),),
+    bandwidth=(Bandwidth(footprint_bytes=4096, read=1e11, write=5e10, copy=8e10, add=9e10),),
 )
 
 

@@ -6,6 +6,8 @@ clock. So the floor that `judge` derives from it is a floor of just that situati
 
 import contextlib
 import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +18,14 @@ from hotlap.model import Bandwidth, Calibration, Cost, Device, Problem, Submissi
 from hotlap.referee import build
 from hotlap.referee.case import Progress, silent
 from hotlap.referee.device import CpuDevice
+from hotlap.referee.measure import empty_round
 from hotlap.referee.referee import load
 from hotlap.referee.rounds import Assignment
 from hotlap.referee.seat import Seat, SeatFailed
 
 CALL_BYTES = 1 << 20
 FOOTPRINTS = tuple(mib << 20 for mib in (1, 4, 16, 64, 256))
-ROUNDS = 7
+FEWEST_ROUNDS, MOST_ROUNDS, CALLS_IN_ALL = 7, 40, 400  # many short rounds find the machine at its best
 STREAMED = "#if defined(__AVX2__)\n#include <immintrin.h>\n#endif\n#include <string.h>\n"
 # One loop a kind of traffic; several ways to write, because which is fastest depends on the processor.
 READ = """
@@ -76,46 +79,102 @@ extern "C" int kernel(const float* x, float* y, int64_t n) {
 }
 """
 )
-# traffic: (sources, inputs, bytes of the output, bytes moved) for a call over CALL_BYTES
-TRAFFIC: dict[str, tuple[tuple[str, ...], bool, bool, int]] = {
-    "read": ((READ,), True, False, CALL_BYTES),
-    "write": ((WRITE, WRITE_STREAMED), False, True, CALL_BYTES),
-    "copy": ((COPY, COPY_STREAMED), True, True, 2 * CALL_BYTES),
+ADD = """
+extern "C" int kernel(const float* x0, const float* x1, float* y, int64_t n) {
+  #pragma omp parallel for simd
+  for (int64_t i = 0; i < n; ++i) y[i] = x0[i] + x1[i];
+  return 0;
 }
+"""
+ADD_STREAMED = (
+    STREAMED
+    + """
+extern "C" int kernel(const float* x0, const float* x1, float* y, int64_t n) {
+#if defined(__AVX2__)
+  #pragma omp parallel for
+  for (int64_t i = 0; i < n / 8; ++i)
+    _mm256_stream_ps(y + 8 * i, _mm256_add_ps(_mm256_load_ps(x0 + 8 * i), _mm256_load_ps(x1 + 8 * i)));
+#else
+  for (int64_t i = 0; i < n; ++i) y[i] = x0[i] + x1[i];
+#endif
+  return 0;
+}
+"""
+)
 
 
-def calibrate(device: CpuDevice, progress: Progress = silent) -> Calibration:
-    """Measure this device and store the result. Takes about ten seconds.
+@dataclass(frozen=True)
+class Traffic:
+    """One mix of reads and writes over arrays of CALL_BYTES, and the kernels that may do it fastest."""
+
+    name: str  # a field of Bandwidth
+    sources: tuple[str, ...]
+    inputs: int
+    writes: bool
+
+    @property
+    def bytes_moved(self) -> int:
+        """Of one call."""
+        return CALL_BYTES * (self.inputs + self.writes)
+
+
+TRAFFIC = (
+    Traffic("read", (READ,), 1, False),
+    Traffic("write", (WRITE, WRITE_STREAMED), 0, True),
+    Traffic("copy", (COPY, COPY_STREAMED), 1, True),
+    Traffic("add", (ADD, ADD_STREAMED), 2, True),
+)
+
+
+def calibrate(
+    device: CpuDevice, progress: Progress = silent, footprints: Sequence[int] = FOOTPRINTS
+) -> Calibration:
+    """Measure this device and store the result: at each footprint the best bandwidth ever seen on it, so that
+    a slow minute of the machine does not raise the floor. Takes about half a minute for all footprints.
 
     Raises DeviceError where there is no C++ compiler, or a kernel of ours fails.
     """
-    best: dict[int, dict[str, float]] = {footprint: {} for footprint in FOOTPRINTS}
-    steps = sum(len(sources) for sources, *_ in TRAFFIC.values())
-    step = 0
+    best: dict[int, dict[str, float]] = {footprint: {} for footprint in footprints}
+    steps = [(traffic, source) for traffic in TRAFFIC for source in traffic.sources]
     device.set_referee_affinity()
     try:
-        for traffic, (sources, reads, writes, moved) in TRAFFIC.items():
-            for source in sources:
-                progress(f"calibrating {traffic} bandwidth", step / steps)
-                for footprint, seconds in _time(device, source, reads, writes).items():
-                    best[footprint][traffic] = max(best[footprint].get(traffic, 0.0), moved / seconds)
-                step += 1
+        for step, (traffic, source) in enumerate(steps):
+            progress(f"calibrating {traffic.name} bandwidth", step / len(steps))
+            for footprint, seconds in _time(device, traffic, source, footprints).items():
+                seen = best[footprint].get(traffic.name, 0.0)
+                best[footprint][traffic.name] = max(seen, traffic.bytes_moved / seconds)
     except SeatFailed as error:
         raise DeviceError(f"calibration failed: {error}") from None
     finally:
         device.restore_affinity()
+    measured = [Bandwidth(footprint, **kinds) for footprint, kinds in best.items()]
+    stored = load_calibration(device.info)
     calibration = Calibration(
         device_uuid=device.info.uuid,
         driver=device.info.driver,
         measured_at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        bandwidth=tuple(
-            Bandwidth(f, kinds["read"], kinds["write"], kinds["copy"]) for f, kinds in best.items()
-        ),
+        bandwidth=merged(measured, stored.bandwidth if stored else ()),
     )
     path = _path(device.info)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.write_text(schema.to_json(calibration))
     return calibration
+
+
+def merged(new: Sequence[Bandwidth], old: Sequence[Bandwidth]) -> tuple[Bandwidth, ...]:
+    """The best of each kind of traffic at each footprint, smallest footprint first."""
+    found: dict[int, Bandwidth] = {}
+    for one in (*old, *new):
+        other = found.get(one.footprint_bytes, one)
+        kinds = {t.name: max(getattr(one, t.name), getattr(other, t.name)) for t in TRAFFIC}
+        found[one.footprint_bytes] = Bandwidth(one.footprint_bytes, **kinds)
+    return tuple(found[footprint] for footprint in sorted(found))
+
+
+def footprints_below(footprints: Sequence[int]) -> list[int]:
+    """The calibrated footprints that the floors of workloads with these footprints rest on."""
+    wanted = {max((f for f in FOOTPRINTS if f <= footprint), default=None) for footprint in footprints}
+    return sorted(f for f in wanted if f is not None)
 
 
 def load_calibration(device: Device) -> Calibration | None:
@@ -129,9 +188,9 @@ def _path(device: Device) -> Path:
     return runs.home() / "calibration" / f"{device.uuid}-{device.driver}.json"
 
 
-def _time(device: CpuDevice, source: str, reads: bool, writes: bool) -> dict[int, float]:
+def _time(device: CpuDevice, traffic: Traffic, source: str, footprints: Sequence[int]) -> dict[int, float]:
     """Best seconds of one call at each footprint."""
-    problem = _problem(reads, writes)
+    problem = _problem(traffic)
     submission = Submission("calibrate.cpp", source, "cpp", "", None)
     built = build.build(problem, submission, device.limits)
     if built.library is None:
@@ -143,10 +202,9 @@ def _time(device: CpuDevice, source: str, reads: bool, writes: bool) -> dict[int
         axes = {"n": CALL_BYTES // 4}
         seat.thaw()
         seat.ask("prepare", seat.limits.prepare_s, op="prepare", axes=axes)
-        per_call = CALL_BYTES * (reads + writes)
         return {
-            footprint: _best_call(problem, axes, seat, null, style, max(1, footprint // per_call))
-            for footprint in FOOTPRINTS
+            footprint: _best_call(problem, axes, seat, null, style, footprint // traffic.bytes_moved or 1)
+            for footprint in footprints
         }
     finally:
         seat.close()
@@ -155,14 +213,13 @@ def _time(device: CpuDevice, source: str, reads: bool, writes: bool) -> dict[int
 def _best_call(
     problem: Problem, axes: dict[str, int], seat: Seat, null: Seat, style: str, calls: int
 ) -> float:
+    """Best seconds of one call in rounds of so many."""
     assignment = Assignment(problem, axes, seat, style, calls)
     values = np.random.default_rng().random(CALL_BYTES // 4, dtype=np.float32).view(np.uint8)
-    times = []
+    times_ns, empty_ns = [], []
     try:
-        for _ in range(ROUNDS):
-            null.ready(0, [])
-            empty = null.time_round(null.limits.call_s)
-            null.finish()
+        for _ in range(max(FEWEST_ROUNDS, min(MOST_ROUNDS, CALLS_IN_ALL // calls))):
+            empty_ns.append(empty_round(null))
             seat.ready(calls, [])
             for buffer in assignment.inputs:
                 for slot in range(calls):
@@ -170,18 +227,17 @@ def _best_call(
                         buffer.write(slot, values)
             for output in assignment.outputs:
                 output.poison(0, calls)
-            times.append((seat.time_round(seat.limits.call_s), empty))
+            times_ns.append(seat.time_round(seat.limits.call_s))
             seat.finish()
     finally:
         assignment.close()
     # The best of each: an overstated bandwidth only lowers the floor, which accuses nobody.
-    return max(1.0, min(t for t, _ in times) - min(empty for _, empty in times)) / calls / 1e9
+    return max(1.0, min(times_ns) - min(empty_ns)) / calls / 1e9
 
 
-def _problem(reads: bool, writes: bool) -> Problem:
+def _problem(traffic: Traffic) -> Problem:
     """A problem in memory alone, so that its kernels go through the build and seat of all others."""
-    x = (TensorSpec("x", "float32", ("n",)),) if reads else ()
-    y = (TensorSpec("y", "float32", ("n",) if writes else (1,)),)
+    names = ["x"] if traffic.inputs == 1 else [f"x{i}" for i in range(traffic.inputs)]
     return Problem(
         suite="calibration",
         name="bandwidth",
@@ -191,8 +247,8 @@ def _problem(reads: bool, writes: bool) -> Problem:
         statement="",
         tags=(),
         axes={"n": None},
-        inputs=x,
-        outputs=y,
+        inputs=tuple(TensorSpec(name, "float32", ("n",)) for name in names),
+        outputs=(TensorSpec("y", "float32", ("n",) if traffic.writes else (1,)),),
         tolerance=Tolerance("0", "0"),
         cost=Cost(),
         workloads=(),

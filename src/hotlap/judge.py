@@ -210,7 +210,7 @@ def _floor(run: WorkloadRun, calibration: Calibration | None) -> tuple[float | N
         return None, f"a footprint of {footprint} bytes is below the smallest calibrated one"
     below = [b for b in grid if b.footprint_bytes <= footprint][-1]
     # Bandwidth falls with the footprint, so the smaller neighbour's is an upper bound.
-    best = max(below.read, below.write, below.copy)
+    best = max(below.read, below.write, below.copy, below.add)
     return run.bytes_moved / best * 1e9, None
 
 

@@ -353,12 +353,14 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Bandwidth:
-    """Best bandwidth seen at one footprint, bytes a second, for three kinds of traffic."""
+    """Best bandwidth seen at one footprint, bytes a second: reads, writes, a copy (one read, one write) and
+    an addition (two reads, one write)."""
 
     footprint_bytes: int
     read: float
     write: float
     copy: float
+    add: float
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ def test_an_unknown_status_of_a_workload_is_still_shown() -> None:
 
 def test_a_calibration_is_a_table_of_bandwidths() -> None:
     given = Calibration(
-        "cpu-example", "6.1.0", "2026-11-30", (Bandwidth(1 << 20, 8.1e9, 4.2e9, 12.3e9),), 0.002
+        "cpu-example", "6.1.0", "2026-11-30", (Bandwidth(1 << 20, 8.1e9, 4.2e9, 12.3e9, 11.1e9),), 0.002
     )
     console = Console(file=io.StringIO(), width=100)
     console.print(render.calibration(given))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hotlap.contestant import wire
 from hotlap.model import Cost, Problem, Submission, TensorSpec, Tolerance
 from hotlap.problems.reference import Reference
 from hotlap.referee import build
@@ -83,6 +84,14 @@ def take(
     seat.thaw()
     seat.ask("prepare", seat.limits.prepare_s, op="prepare", axes=dict(axes))
     return style
+
+
+def settle(seat: Seat) -> None:
+    """Hear a contestant out after a round that failed, so that it can load another kernel."""
+    with contextlib.suppress(wire.PeerGone, wire.PeerSilent):
+        seat.thaw()
+        while True:
+            seat.channel.receive(0.1)
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ from hotlap.referee.rounds import (
     secret_choice,
 )
 from hotlap.referee.seat import Seat, SeatFailed
-from tests.referee.seats import DOUBLE, DOUBLING, assigned, play, problem, seated, take, vault, vector
+from tests.referee.seats import DOUBLE, DOUBLING, assigned, play, problem, seated, settle, take, vault, vector
 
 AXES = {"n": 37}
 
@@ -75,7 +75,7 @@ RIGHT = {
     "a tuple of one": "def kernel(x): return (x + x,)",
     "out": "def kernel(x, out): out.copy_(x).mul_(2)",
     "out that is returned too": "def kernel(x, *, out):\n out.copy_(2 * x)\n return out",
-    "numpy": "def kernel(x): return x.numpy() * 2",
+    "numpy": "def kernel(x): return 2 * x.numpy()",
     "numpy with a stride": """
 import numpy as np
 def kernel(x):
@@ -105,7 +105,7 @@ def test_a_right_answer_is_right_however_it_is_given(seat: Seat, name: str) -> N
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_wrong_answer_is_wrong_however_it_is_given(seat: Seat, name: str) -> None:
-    wrong = answers(seat, RIGHT[name].replace("2", "3").replace("x + x", "x"))
+    wrong = answers(seat, re.sub(r"\b2 \* x|x \+ x", "3 * x", RIGHT[name]).replace("mul_(2)", "mul_(3)"))
     assert any(text is not None and "elements beyond tolerance" in text for text in wrong)
 
 
@@ -232,6 +232,7 @@ def refused(
     """Why a kernel is failed."""
     with pytest.raises(SeatFailed) as caught:
         play(seat, take(seat, source, AXES, given, lang), AXES, given, reference)
+    settle(seat)
     failure = caught.value.failure
     assert (failure.status, failure.fault) == (Status.failed, Fault.submission)
     return failure.message
@@ -433,7 +434,7 @@ def test_an_answer_of_one_byte_that_is_not_written_is_compared_and_wrong(seat: S
 LIAR = """
 import sys
 main = sys.modules["hotlap.contestant.main"]
-honest = main.layout
+main.honest = honest = getattr(main, "honest", main.layout)
 def lie(value):
     one = honest(value)
     {lie}
@@ -441,6 +442,7 @@ def lie(value):
 main.layout = lie
 def kernel(x): return 2 * x
 """
+NOWHERE = "main.PythonKernel.pointers = lambda kernel: [4096 * (1 + i) for i in range(len(kernel.results))]"
 LIES = {
     "a type with escapes": ("return {'type': '\\x1b[31m' + 'x' * 9000}", r"returned \\x1b\[31mx+"),
     "no object": ("return 'tensor'", "returned nothing for output y, expected a tensor"),
@@ -450,15 +452,20 @@ LIES = {
     "strides of text": ("one['strides'] = ['4']", "has no strides"),
     "too few strides": ("one['strides'] = []", "has no strides"),
     "huge strides": ("one['strides'] = [10**30]", "is spread over"),
-    "a stride out of its memory": ("one['strides'] = [4096]", "cannot be read"),
+    "an address of nothing": (NOWHERE, "returned memory that cannot be read"),  # the last: it stays
 }
 
 
+@pytest.fixture(scope="module")
+def liar() -> Iterator[Seat]:
+    with seated("torch") as made:
+        yield made
+
+
 @pytest.mark.parametrize("name", LIES)
-def test_a_lie_about_a_returned_array_is_a_failure_in_one_printable_line(name: str) -> None:
+def test_a_lie_about_a_returned_array_is_a_failure_in_one_printable_line(liar: Seat, name: str) -> None:
     lie, found = LIES[name]
-    with seated("torch") as liar:
-        message = refused(liar, LIAR.replace("{lie}", lie))
+    message = refused(liar, LIAR.replace("{lie}", lie))
     assert re.search(found, message), message
     assert message.isprintable()
     assert len(message) <= 4096

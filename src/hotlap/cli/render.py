@@ -272,7 +272,7 @@ def _footer(given: Verdict) -> Text:
 def calibration(given: Calibration) -> Group:
     """Bandwidth by footprint, and what a process adds to an interval."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for header in ("footprint", "read", "write", "copy"):
+    for header in ("footprint", "read", "write", "copy", "add"):
         table.add_column(header, justify="right")
     for row in given.bandwidth:
         table.add_row(*(Text(cell) for cell in _bandwidth_cells(row)))
@@ -285,7 +285,10 @@ def calibration(given: Calibration) -> Group:
 
 
 def _bandwidth_cells(row: Bandwidth) -> list[str]:
-    return [text.si(row.footprint_bytes, "B"), *(text.si(v, "B/s") for v in (row.read, row.write, row.copy))]
+    return [
+        text.si(row.footprint_bytes, "B"),
+        *(text.si(v, "B/s") for v in (row.read, row.write, row.copy, row.add)),
+    ]
 
 
 # --- shared --------------------------------------------------------------------------------------

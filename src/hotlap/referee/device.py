@@ -69,7 +69,9 @@ class CpuDevice:
 
     def warm_up(self, count: int = 1) -> None:
         """Start contestants now, so that the next run finds them ready. Call it between runs only."""
-        self._warm = [seat for seat in self._warm if seat.process.poll() is None]
+        for seat in [seat for seat in self._warm if seat.process.poll() is not None]:
+            self._warm.remove(seat)
+            seat.close()
         while len(self._warm) < count:
             self._warm.append(self._start("torch", False))
 
@@ -97,7 +99,10 @@ class CpuDevice:
 
     def null_seat(self) -> Seat:
         """A contestant of ours that makes no calls; shared by the runs on this device."""
-        if self._null is None or self._null.process.poll() is not None:
+        if self._null is not None and self._null.process.poll() is not None:
+            self._null.close()
+            self._null = None
+        if self._null is None:
             self._null = self._start("bare", False)
             self._null.fault = Fault.harness
         self._null.await_start()

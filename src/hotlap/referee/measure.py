@@ -49,7 +49,7 @@ DRAWN_ELEMENTS = 1 << 22  # a round: drawing costs more than most kernels, and e
 def measure(case: Case, seat: Seat, baseline: str | None, progress: Progress) -> None:
     """Time every bench workload against the baseline, in place of its untimed record."""
     null = case.device.null_seat()
-    _empty_round(null)
+    empty_round(null)
     null_threads = null.thread_count()
     rival, rival_style = _baseline_seat(case, baseline)
     benches = [i for i, run in enumerate(case.runs) if run.kind is Kind.bench]
@@ -215,7 +215,7 @@ def _calls_per_round(case: Case, seats: Seats, index: int, axes: dict[str, int])
             seats.baseline.freeze()
     finally:
         pilot.close()
-    empty = statistics.median(_empty_round(seats.null) for _ in range(3))
+    empty = statistics.median(empty_round(seats.null) for _ in range(3))
     nominal = max(1000.0, (min(times) - empty) / calls)
     elements = sum(shapes.elements_of(s, axes) for s in case.problem.inputs if s.shape is not None)
     return int(
@@ -250,7 +250,7 @@ class Threads:
         return self.fewest
 
 
-def _empty_round(null: Seat, threads: int = 0) -> int:
+def empty_round(null: Seat, threads: int = 0) -> int:
     """Nanoseconds of a round without calls, from a process of ours that keeps so many idle threads: a
     contestant could make its own empty rounds slow."""
     null.thaw()
@@ -300,8 +300,8 @@ def _timed_rounds(
         result = mine.read(times[mine], full, samples_each)
         account(case, axes, vault, result, tally, round_index)
         _read_baseline(case, theirs, axes, vault, times[theirs], [])
-        empty = _empty_round(seats.null, my_count)
-        their_empty = empty if their_count == my_count else _empty_round(seats.null, their_count)
+        empty = empty_round(seats.null, my_count)
+        their_empty = empty if their_count == my_count else empty_round(seats.null, their_count)
         if tally.failure is not None:
             break
         if pair >= 0:

@@ -233,7 +233,6 @@ def _check_workload(case: Case, seat: Seat, index: int, workload: Workload) -> N
 def _untimed_calls(case: Case, seat: Seat, index: int, axes: dict[str, int], tally: Tally) -> None:
     """One call, then two in one round on the same buffers: an answer that was kept shows as wrong."""
     assignment = Assignment(case.problem, axes, seat, case.style, slots=2)
-    vault = draw(case, index, FIRST_ROUND, axes, 1)
     try:
         for number, calls in ((FIRST_ROUND, 1), (AGAIN_ROUND, 2)):
             vault = draw(case, index, number, axes, calls)
