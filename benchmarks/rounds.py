@@ -19,7 +19,8 @@ from hotlap.problems import shapes
 from hotlap.problems.find import find
 from hotlap.problems.reference import Reference, load_reference
 from hotlap.referee.device import CpuDevice, open_device
-from hotlap.referee.referee import WORKLOAD_S, load
+from hotlap.referee.measure import WORKLOAD_S
+from hotlap.referee.referee import load
 from hotlap.referee.rng import derive, new_master_key
 from hotlap.referee.rounds import Assignment, Vault, draw_vault
 

@@ -44,7 +44,6 @@ def samples(
         submission_ns=tuple(round(EMPTY_NS + calls * submission_ns * f) for f in factors),
         baseline_ns=tuple(round(EMPTY_NS + calls * baseline_ns * f) for f in factors),
         empty_ns=(EMPTY_NS,) * rounds,
-        baseline_empty_ns=(EMPTY_NS,) * rounds,
     )
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from hotlap import calibrate, runs
-from hotlap.calibrate import load_calibration
+from hotlap.calibrate import footprints_below, load_calibration, merged
 from hotlap.errors import DeviceError
-from hotlap.model import Calibration
+from hotlap.model import Bandwidth, Calibration
 from hotlap.referee import build
 from hotlap.referee.device import CpuDevice, open_device
 
@@ -27,14 +27,12 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CpuDevice]:
 
 @pytest.fixture(scope="module")
 def measured(device: CpuDevice) -> Calibration:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(calibrate, "FOOTPRINTS", FOOTPRINTS)  # the smaller ones: the others take longer
-        return calibrate.calibrate(device)
+    return calibrate.calibrate(device, footprints=FOOTPRINTS)
 
 
-def test_read_write_and_copy_are_measured_at_every_footprint(measured: Calibration) -> None:
+def test_every_mix_of_reads_and_writes_is_measured_at_every_footprint(measured: Calibration) -> None:
     assert [b.footprint_bytes for b in measured.bandwidth] == list(FOOTPRINTS)
-    rates = [rate for b in measured.bandwidth for rate in (b.read, b.write, b.copy)]
+    rates = [rate for b in measured.bandwidth for rate in (b.read, b.write, b.copy, b.add)]
     assert all(1e8 < rate < 1e13 for rate in rates)  # bytes a second, of any machine there is
 
 
@@ -78,3 +76,39 @@ def test_without_a_compiler_calibration_is_the_device_s_fault(
     finally:
         build.compiler.cache_clear()
     assert load_calibration(device.info) is None
+
+
+def test_of_two_calibrations_the_best_of_each_counts_at_each_footprint() -> None:
+    new = [Bandwidth(16, 5.0, 1.0, 3.0, 4.0), Bandwidth(4, 1.0, 1.0, 1.0, 1.0)]
+    old = [Bandwidth(16, 2.0, 9.0, 3.0, 5.0), Bandwidth(64, 7.0, 7.0, 7.0, 7.0)]
+    assert merged(new, old) == (
+        Bandwidth(4, 1.0, 1.0, 1.0, 1.0),
+        Bandwidth(16, 5.0, 9.0, 3.0, 5.0),
+        Bandwidth(64, 7.0, 7.0, 7.0, 7.0),
+    )
+
+
+def test_measuring_again_keeps_what_is_stored_and_never_lowers_it(
+    measured: Calibration, device: CpuDevice
+) -> None:
+    again = calibrate.calibrate(device, footprints=FOOTPRINTS[:1])
+    assert [b.footprint_bytes for b in again.bandwidth] == list(FOOTPRINTS)
+    assert again.bandwidth[1] == measured.bandwidth[1]
+    assert again.bandwidth[0].copy >= measured.bandwidth[0].copy
+    assert load_calibration(device.info) == again
+
+
+@pytest.mark.parametrize(
+    ("footprints", "below"),
+    [
+        ([], []),
+        ([1000], []),
+        ([calibrate.FOOTPRINTS[0]], [calibrate.FOOTPRINTS[0]]),
+        ([calibrate.FOOTPRINTS[1] - 1, calibrate.FOOTPRINTS[1]], list(calibrate.FOOTPRINTS[:2])),
+        ([1 << 50, 1 << 49], [calibrate.FOOTPRINTS[-1]]),
+    ],
+)
+def test_a_workload_s_floor_rests_on_the_next_smaller_footprint(
+    footprints: list[int], below: list[int]
+) -> None:
+    assert footprints_below(footprints) == below

@@ -234,16 +234,6 @@ def test_with_too_few_rounds_for_an_interval_there_is_no_time(rounds: int, is_en
     assert verdict.score_reason == (None if is_enough else "fewer than 6 rounds were timed: no interval")
 
 
-def test_each_side_is_rid_of_an_empty_round_of_its_own() -> None:
-    given = replace(samples(), baseline_empty_ns=(EMPTY_NS + 200_000,) * 12)
-    (one,) = judge(run(workload(samples=given))).workloads
-    assert one.time_ns is not None
-    assert one.baseline_time_ns is not None
-    assert one.time_ns.estimate == pytest.approx(100_000)
-    assert one.baseline_time_ns.estimate == pytest.approx(180_000)
-    assert one.speedup == pytest.approx(1.8)
-
-
 def test_a_call_too_short_to_be_told_from_an_empty_round_has_no_time_and_no_score() -> None:
     short = replace(samples(), submission_ns=(EMPTY_NS - 5, *samples().submission_ns[1:]))
     verdict = judge(run(workload(), workload(samples=short)))
@@ -300,7 +290,7 @@ def paired_rounds(rng: np.random.Generator, speedup: float, rounds: int, process
         return tuple(round(x) for x in EMPTY_NS + CALLS * time_ns * part * drift * noise)
 
     empty = tuple(round(x) for x in EMPTY_NS * np.exp(0.02 * rng.standard_t(3, rounds)))
-    return Samples(CALLS, side(1e5, process[0]), side(1e5 * speedup, process[1]), empty, empty)
+    return Samples(CALLS, side(1e5, process[0]), side(1e5 * speedup, process[1]), empty)
 
 
 @pytest.mark.parametrize(("speedup", "rounds"), [(1.0, 12), (1.7, 40)])

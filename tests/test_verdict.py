@@ -119,7 +119,7 @@ def test_a_replay_gives_the_wrong_answer_again_and_keeps_inputs_outputs_and_trut
     found = replay(run, 4, device, tmp_path / "dump")
     assert found.wrong is not None
     assert "elements beyond tolerance" in found.wrong
-    assert found.axes == {"n": 20011, "width": 2}
+    assert found.axes == {"n": 20011}
     assert [file.name for file in found.files] == ["x.npy", "alpha.npy", "y.npy", "y.expected.npy"]
     x, alpha, y, expected = (np.load(file) for file in found.files)
     assert x.shape == y.shape == expected.shape == (20011, 2)

@@ -18,7 +18,6 @@ from hotlap.model import Bandwidth, Calibration, Cost, Device, Problem, Submissi
 from hotlap.referee import build
 from hotlap.referee.case import Progress, silent
 from hotlap.referee.device import CpuDevice
-from hotlap.referee.measure import empty_round
 from hotlap.referee.referee import load
 from hotlap.referee.rounds import Assignment
 from hotlap.referee.seat import Seat, SeatFailed
@@ -219,7 +218,7 @@ def _best_call(
     times_ns, empty_ns = [], []
     try:
         for _ in range(max(FEWEST_ROUNDS, min(MOST_ROUNDS, CALLS_IN_ALL // calls))):
-            empty_ns.append(empty_round(null))
+            empty_ns.append(null.empty_round())
             seat.ready(calls, [])
             for buffer in assignment.inputs:
                 for slot in range(calls):

@@ -134,7 +134,7 @@ def _workload(run: WorkloadRun, calibration: Calibration | None) -> WorkloadVerd
         base,
         time_ns=_time(samples.submission_ns, samples.empty_ns, samples.calls_per_round, part),
         calls_per_round=samples.calls_per_round,
-        baseline_time_ns=_time(samples.baseline_ns, samples.baseline_empty_ns, samples.calls_per_round, part),
+        baseline_time_ns=_time(samples.baseline_ns, samples.empty_ns, samples.calls_per_round, part),
         speedup=speedup[0] if speedup else None,
         speedup_ci=speedup[1:] if speedup else None,
         floor_ns=floor_ns,
@@ -187,7 +187,7 @@ def _speedup(samples: Samples, process_part: float) -> tuple[float, float, float
     """Baseline time over submission time, from paired rounds, with its 95 % interval."""
     calls = samples.calls_per_round
     mine = per_call_ns(samples.submission_ns, samples.empty_ns, calls)
-    theirs = per_call_ns(samples.baseline_ns, samples.baseline_empty_ns, calls)
+    theirs = per_call_ns(samples.baseline_ns, samples.empty_ns, calls)
     if mine is None or theirs is None:
         return None
     ratios = [math.log(b / a) for a, b in zip(mine, theirs, strict=True)]

@@ -174,14 +174,13 @@ class Failure:
 class Samples:
     """Rounds of one bench workload. All shapes (rounds,), nanoseconds; rounds are paired by index.
 
-    Empty rounds are those of a process of ours with as many threads as that side has.
+    Empty rounds are those of a process of ours that makes no calls.
     """
 
     calls_per_round: int
     submission_ns: tuple[int, ...]
     baseline_ns: tuple[int, ...]
     empty_ns: tuple[int, ...]
-    baseline_empty_ns: tuple[int, ...]
 
 
 @dataclass(frozen=True)

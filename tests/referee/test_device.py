@@ -14,7 +14,7 @@ from hotlap.referee import cgroup, sandbox
 from hotlap.referee.device import CpuDevice, open_device
 from hotlap.referee.seat import runtime_folder
 from hotlap.verdict import read_submission, verdict
-from tests.referee.scaled import KERNEL, write_scaled
+from tests.referee.scaled import cpp, write_scaled
 
 
 @pytest.fixture(autouse=True)
@@ -24,8 +24,8 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def files_of(tmp_path: Path) -> tuple[Path, Path]:
-    kernel = tmp_path / "kernel.py"
-    kernel.write_text(KERNEL)
+    kernel = tmp_path / "kernel.cpp"
+    kernel.write_text(cpp())
     return write_scaled(tmp_path), kernel
 
 
@@ -62,7 +62,7 @@ def test_a_verdict_is_reached_under_every_freezer(tmp_path: Path, freezer: str) 
     if freezer == "init" and sandbox.kind() == "none":
         pytest.skip("no sandbox")
     folder, kernel = files_of(tmp_path)
-    with open_device(freezer=freezer, warm=2) as device:
+    with open_device(freezer=freezer, warm=1) as device:
         given = verdict(load(folder), read_submission(kernel), device)
     assert (given.status, given.reason) == (Status.accepted, None)
     assert given.device.freezer == freezer

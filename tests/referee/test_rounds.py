@@ -1,6 +1,7 @@
 """Rounds on a real contestant: what comes back is what was computed, whatever the kernel returns or says."""
 
 import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -382,12 +383,14 @@ def test_work_that_a_thread_ends_after_the_call_is_seen(seat: Seat) -> None:
     source = """
 import threading, time
 def late(x, out):
-    time.sleep(0.001)
+    time.sleep(0.05)
     out.copy_(2 * x)
 def kernel(x, out):
     threading.Thread(target=late, args=(x, out)).start()
 """
     wrong = answers(seat, source)
+    seat.thaw()
+    time.sleep(0.2)  # its threads end while their memory is still mapped
     assert wrong != {None}
 
 
@@ -452,7 +455,7 @@ LIES = {
     "strides of text": ("one['strides'] = ['4']", "has no strides"),
     "too few strides": ("one['strides'] = []", "has no strides"),
     "huge strides": ("one['strides'] = [10**30]", "is spread over"),
-    "an address of nothing": (NOWHERE, "returned memory that cannot be read"),  # the last: it stays
+    "an address of nothing": (NOWHERE, "memory that (cannot be read|it returned)"),  # the last: it stays
 }
 
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hotlap.model import Failure, Fault, Status
-from hotlap.referee import cgroup, sandbox
+from hotlap.referee import sandbox
 from hotlap.referee.rounds import RoundResult, Vault
-from hotlap.referee.seat import OUTPUT_KEPT, Seat, SeatFailed, printable, runtime_folder
+from hotlap.referee.seat import OUTPUT_KEPT, Seat, SeatFailed, printable
 from tests.referee.seats import CPUS, LIMITS, assigned, library, play, seated, take, vault
 
 FREEZERS = ["cgroup2", "cgroup1", "init"]
@@ -98,6 +98,13 @@ def cpu_ns(seat: Seat) -> int:
     return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads)
 
 
+def stands_still(seat: Seat) -> bool:
+    time.sleep(0.005)  # the kernel calls a task frozen a few microseconds before it leaves its core
+    before = cpu_ns(seat)
+    time.sleep(0.03)
+    return cpu_ns(seat) == before
+
+
 # --- what works ------------------------------------------------------------------------------------
 
 
@@ -122,14 +129,10 @@ def test_a_kernel_s_round_trip_gives_its_answers(seat: Seat) -> None:
 def test_between_rounds_and_before_go_nothing_runs(seat: Seat) -> None:
     for _ in range(3):
         seat.ready(0, [])  # it spins on GO, and is frozen while it does
-        before = cpu_ns(seat)
-        time.sleep(0.03)
-        assert cpu_ns(seat) == before
+        assert stands_still(seat)
         seat.time_round(5)
         seat.finish()
-        before = cpu_ns(seat)
-        time.sleep(0.03)
-        assert cpu_ns(seat) == before
+        assert stands_still(seat)
 
 
 def test_freezing_and_thawing_twice_is_as_good_as_once(seat: Seat) -> None:
@@ -278,20 +281,17 @@ def test_twenty_seats_leave_nothing_behind() -> None:
     del seat
     gc.collect()
     descriptors, mappings = len(os.listdir("/proc/self/fd")), hotlap_mappings()
-    folders = set(runtime_folder().glob("seat-*"))
-    pids = []
+    places = []
     for _ in range(20):
         with seated() as seat:
-            pids += [seat.pid, seat.process.pid]
+            places += [seat.folder, Path(f"/proc/{seat.pid}"), Path(f"/proc/{seat.process.pid}")]
+            places += seat.cgroup.folders
             empty_round(seat)
     del seat
     gc.collect()
     assert len(os.listdir("/proc/self/fd")) == descriptors
     assert hotlap_mappings() == mappings
-    assert set(runtime_folder().glob("seat-*")) <= folders
-    assert [pid for pid in pids if Path(f"/proc/{pid}").exists()] == []
-    mine = f"{cgroup.PREFIX}{os.getpid()}-*"
-    assert [f for parent in cgroup.hierarchies().values() for f in parent.glob(mine)] == []
+    assert [place for place in places if place.exists()] == []
 
 
 def test_closing_twice_is_safe_and_removes_the_folder(seat: Seat) -> None:

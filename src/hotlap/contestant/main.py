@@ -15,7 +15,6 @@ import os
 import signal
 import socket
 import sys
-import threading
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -195,20 +194,9 @@ class CompiledKernel:
 
 
 class NoKernel:
-    """The null seat: rounds of no calls, to measure what an empty round costs beside so many threads."""
+    """The null seat: rounds of no calls, to measure what an empty round costs."""
 
     style = "null"
-
-    def __init__(self) -> None:
-        self.idlers: list[threading.Event] = []
-
-    def idle(self, threads: int) -> None:
-        """Have this many threads that do nothing: stopping and starting them is part of a round's cost."""
-        while len(self.idlers) > threads:
-            self.idlers.pop().set()
-        while len(self.idlers) < threads:
-            self.idlers.append(threading.Event())
-            threading.Thread(target=self.idlers[-1].wait, daemon=True).start()
 
     def attach(self, inputs: Sequence[Mapping | None], outputs: Sequence[Mapping], slots: int) -> None:
         pass
@@ -386,9 +374,6 @@ class Contestant:
             return self.open_control()
         if op == "prepare":
             return self.prepare(**message)
-        if op == "idle" and isinstance(self.kernel, NoKernel):
-            self.kernel.idle(**message)
-            return {"op": "idle"}
         if op == "attach":
             return self.attach(**message)
         return self.round(**message)

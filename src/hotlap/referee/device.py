@@ -7,6 +7,7 @@ import hashlib
 import importlib.util
 import os
 import platform
+import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from hotlap.referee import cgroup
 from hotlap.referee.limits import Limits
 from hotlap.referee.seat import Seat, runtime_folder
 
+CALM_ROUNDS = 31
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 
 
@@ -44,6 +46,7 @@ class CpuDevice:
         )
         self._warm: list[Seat] = []
         self._null: Seat | None = None
+        self.calm_empty_ns = 0
         self._baseline: tuple[str, Seat, str | None] | None = None
         self.freezer_found: str | None = None
         self.warm_up(warm)  # first: contestants and referee import torch side by side
@@ -98,14 +101,18 @@ class CpuDevice:
         return self._start(imports, interpret_triton)
 
     def null_seat(self) -> Seat:
-        """A contestant of ours that makes no calls; shared by the runs on this device."""
-        if self._null is not None and self._null.process.poll() is not None:
-            self._null.close()
-            self._null = None
-        if self._null is None:
+        """A contestant of ours that makes no calls; shared by the runs on this device.
+
+        Its first rounds, made before any author's code runs, give `calm_empty_ns`: their third quartile.
+        """
+        if self._null is None or self._null.process.poll() is not None:
+            if self._null is not None:
+                self._null.close()
             self._null = self._start("bare", False)
             self._null.fault = Fault.harness
-        self._null.await_start()
+            self._null.await_start()
+            times_ns = [self._null.empty_round() for _ in range(CALM_ROUNDS)]
+            self.calm_empty_ns = int(statistics.quantiles(times_ns, n=4)[2])
         return self._null
 
     def baseline_seat(self, key: str) -> tuple[Seat, str | None]:

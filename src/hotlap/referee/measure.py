@@ -49,8 +49,7 @@ DRAWN_ELEMENTS = 1 << 22  # a round: drawing costs more than most kernels, and e
 def measure(case: Case, seat: Seat, baseline: str | None, progress: Progress) -> None:
     """Time every bench workload against the baseline, in place of its untimed record."""
     null = case.device.null_seat()
-    empty_round(null)
-    null_threads = null.thread_count()
+    null.freeze()
     rival, rival_style = _baseline_seat(case, baseline)
     benches = [i for i, run in enumerate(case.runs) if run.kind is Kind.bench]
     for done, position in enumerate(benches):
@@ -63,9 +62,7 @@ def measure(case: Case, seat: Seat, baseline: str | None, progress: Progress) ->
 
         axes = shapes.all_axes(case.problem, run.axes)
         try:
-            _time_workload(
-                case, Seats(seat, rival, null, null_threads, rival_style), run.index, axes, tally, report
-            )
+            _time_workload(case, Seats(seat, rival, null, rival_style), run.index, axes, tally, report)
         except SeatFailed as error:
             tally.failure = error.failure
         case.runs[position] = record(case, run.index, workload, axes, tally)
@@ -110,7 +107,6 @@ class Seats:
     submission: Seat
     baseline: Seat
     null: Seat
-    null_threads: int
     baseline_style: str
 
 
@@ -215,7 +211,7 @@ def _calls_per_round(case: Case, seats: Seats, index: int, axes: dict[str, int])
             seats.baseline.freeze()
     finally:
         pilot.close()
-    empty = statistics.median(empty_round(seats.null) for _ in range(3))
+    empty = statistics.median(seats.null.empty_round() for _ in range(3))
     nominal = max(1000.0, (min(times) - empty) / calls)
     elements = sum(shapes.elements_of(s, axes) for s in case.problem.inputs if s.shape is not None)
     return int(
@@ -229,36 +225,6 @@ def _calls_per_round(case: Case, seats: Seats, index: int, axes: dict[str, int])
             ),
         )
     )
-
-
-@dataclass
-class Threads:
-    """How many threads a seat's tree has beyond those of the null seat: stopping and starting them is part
-    of what an empty round costs.
-
-    The fewest ever seen, counted while the tree was frozen: were it the most, a contestant could start
-    threads for the counting alone and have the cost of an empty round overstated.
-    """
-
-    seat: Seat
-    null_own: int
-    fewest: int | None = None
-
-    def count(self) -> int:
-        extra = max(0, self.seat.thread_count() - self.null_own)
-        self.fewest = extra if self.fewest is None else min(self.fewest, extra)
-        return self.fewest
-
-
-def empty_round(null: Seat, threads: int = 0) -> int:
-    """Nanoseconds of a round without calls, from a process of ours that keeps so many idle threads: a
-    contestant could make its own empty rounds slow."""
-    null.thaw()
-    null.ask("call", null.limits.call_s, op="idle", threads=min(threads, null.limits.processes // 2))
-    null.ready(0, [])
-    time_ns = null.time_round(null.limits.call_s)
-    null.finish()
-    return time_ns
 
 
 def _timed_rounds(
@@ -275,9 +241,6 @@ def _timed_rounds(
     submission_ns: list[int] = []
     baseline_ns: list[int] = []
     empty_ns: list[int] = []
-    baseline_empty_ns: list[int] = []
-    my_threads = Threads(mine.seat, seats.null_threads)
-    their_threads = Threads(theirs.seat, seats.null_threads)
     pairs, wanted, samples_each = MIN_PAIRS, _wanted_calls(calls, MIN_PAIRS), SAMPLED_WORDS // MIN_PAIRS
     deadline = time.monotonic() + case.limits.measure_s
     took_s: list[float] = []
@@ -296,25 +259,24 @@ def _timed_rounds(
             submission_first = bool(os.urandom(1)[0] & 1)  # this block of two pairs is ABBA or BAAB
         sides = (mine, theirs) if (pair % 2 == 0) == submission_first else (theirs, mine)
         times = _pair(case, mine, theirs, sides, vault)
-        my_count, their_count = my_threads.count(), their_threads.count()
         result = mine.read(times[mine], full, samples_each)
         account(case, axes, vault, result, tally, round_index)
         _read_baseline(case, theirs, axes, vault, times[theirs], [])
-        empty = empty_round(seats.null, my_count)
-        their_empty = empty if their_count == my_count else empty_round(seats.null, their_count)
+        # What goes on on this core now may be the contestant's doing (its timers run while it is frozen), so
+        # an empty round counts for no more than before any author's code was there.
+        empty = min(seats.null.empty_round(), case.device.calm_empty_ns)
         if tally.failure is not None:
             break
         if pair >= 0:
             submission_ns.append(times[mine])
             baseline_ns.append(times[theirs])
             empty_ns.append(empty)
-            baseline_empty_ns.append(their_empty)
         pair += 1
         took_s.append(time.monotonic() - started)
         report(f"timing {named(axes)}", max(0, pair) / pairs)
         if time.monotonic() > deadline and pair >= FEWEST_PAIRS:
             break
-    return Samples(calls, tuple(submission_ns), tuple(baseline_ns), tuple(empty_ns), tuple(baseline_empty_ns))
+    return Samples(calls, tuple(submission_ns), tuple(baseline_ns), tuple(empty_ns))
 
 
 def _affordable_pairs(pair_s: float) -> int:

@@ -137,6 +137,8 @@ def _referee(case: Case, timed: bool, interpret: bool, baseline: str | None, pro
     with ExitStack() as ends:
         start = time.monotonic()
         progress("starting contestants", 0.0)
+        if timed:
+            device.null_seat()  # its calm rounds come before any of the author's code
         seat = device.take_seat("bare" if submission.lang == "cpp" else "torch", interpret)
         ends.callback(seat.close)
         case.gaps += seat.gaps

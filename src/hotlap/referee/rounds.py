@@ -187,10 +187,16 @@ class Assignment:
             for buffer, early in zip(self.outputs, self._early, strict=True):
                 early.seen = buffer.flat.take(early.flat)
         elif self.layouts is not None:
-            count = len(self.outputs)
-            pointers = np.frombuffer(self.seat.pointers, np.int64, self._calls * count).reshape(-1, count)
+            # Where the answers are is fixed now, too: later looks use these addresses and no others.
+            self._addresses = self._named_addresses()
             for index, (layout, early) in enumerate(zip(self.layouts, self._early, strict=True)):
-                early.seen = self._words(layout, pointers[early.calls, index], early.words)
+                early.seen = self._words(layout, self._addresses[early.calls, index], early.words)
+
+    def _named_addresses(self) -> np.ndarray:
+        """The addresses that the contestant left in the control block, shape (calls, outputs) int64."""
+        count = len(self.outputs)
+        named = np.frombuffer(self.seat.pointers, np.int64, self._calls * count)
+        return named.reshape(self._calls, count).copy()
 
     def _early_verdict(self) -> tuple[str | None, int | None]:
         """Whether an early word was still poison at DONE, or is another one now."""
@@ -290,14 +296,14 @@ class Assignment:
     # --- outputs that the kernel allocated
 
     def _read_returned(self, time_ns: int, calls: int, wanted: Sequence[int], samples: int) -> RoundResult:
-        seat, count = self.seat, len(self.outputs)
+        seat = self.seat
         is_first = self.layouts is None
         if self.layouts is None:
             # Untimed: what the first call returns decides the layout that all timed calls must keep.
             self.layouts = self._accept(seat.finish())
-        self._addresses = (
-            np.array(seat.pointers[: calls * count], np.uint64).astype(np.int64).reshape(calls, count)
-        )
+            self._addresses = self._named_addresses()
+        elif any(early.seen is None for early in self._early):
+            raise SeatFailed(_fault("said that it was done before the memory that it returned was there"))
         self._refuse_aliases()
         places = [
             check.draw_places(b.layout, calls, samples, word)

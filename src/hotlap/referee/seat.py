@@ -39,7 +39,6 @@ ANSWERS = {  # what a contestant answers to each message, unless with an error
     "prepare": "prepared",
     "attach": "attached",
     "round": "ready",
-    "idle": "idle",
 }
 OUTPUT_KEPT = 16 << 10
 MESSAGE_CHARS, DETAIL_CHARS = 4 << 10, 16 << 10  # of what a contestant says; it may send a megabyte
@@ -280,6 +279,14 @@ class Seat:
             raise SeatFailed(self._failure("call", "broke the protocol: it signalled an error and sent none"))
         return end - start
 
+    def empty_round(self) -> int:
+        """Nanoseconds of a round without calls. Ask only a seat of ours: a contestant could make its own empty
+        rounds slow, and they are taken off its time."""
+        self.ready(0, [])
+        time_ns = self.time_round(self.limits.call_s)
+        self.finish()
+        return time_ns
+
     def finish(self) -> list[list[dict[str, Any]]]:
         """What the calls of the round returned, as the contestant tells it; frozen again after."""
         self.thaw()
@@ -297,11 +304,6 @@ class Seat:
             return False
         except OSError:
             return True
-
-    def thread_count(self) -> int:
-        """Threads of the contestant's tree, as the kernel counts them; read while it is frozen."""
-        pids = self.cgroup.pids() or {self.pid}
-        return sum(_thread_count(pid) for pid in pids)
 
     # --- freeze and thaw
 
@@ -454,13 +456,6 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-def _thread_count(pid: int) -> int:
-    try:
-        return len(os.listdir(f"/proc/{pid}/task"))
-    except OSError:
-        return 0  # it ended while we looked
 
 
 def _state(pid: int) -> str:
