@@ -63,7 +63,7 @@ def measure(rounds: int) -> tuple[dict[str, Any], list[str]]:
         second.await_start()
         idle, idle_lines = [], []
         for idle_ms in IDLE_MS:
-            pair = [common.spread(t) for t in after_idling(first, second, idle_ms, rounds // 2)]
+            pair = [common.spread(t) for t in after_idling(first, second, idle_ms, -(-rounds // 2))]
             idle.append({"idle_ms": idle_ms, "first": pair[0], "second": pair[1]})
             idle_lines.append(
                 f"after {idle_ms:g} ms without work: first {pair[0]['median'] / 1e3:.0f} µs, "

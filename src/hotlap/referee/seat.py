@@ -280,8 +280,8 @@ class Seat:
         return end - start
 
     def empty_round(self) -> int:
-        """Nanoseconds of a round without calls. Ask only a seat of ours: a contestant could make its own empty
-        rounds slow, and they are taken off its time."""
+        """Nanoseconds of a round without calls. Ask only a seat of ours: a contestant could make its own
+        empty rounds slow, and they are taken off its time."""
         self.ready(0, [])
         time_ns = self.time_round(self.limits.call_s)
         self.finish()
@@ -328,15 +328,19 @@ class Seat:
             self.cgroup.thaw()
 
     def _order(self, order: bytes) -> None:
-        """Have process 1 of the sandbox stop or continue the rest, and wait until it has."""
+        """Have process 1 of the sandbox stop the rest and wait until it stands, or continue it.
+
+        Nobody waits for the answer to the second: meanwhile a contestant could say DONE unseen.
+        """
         init = self.init
         if init is None:
             return
         init.settimeout(5)
         try:
             init.send(order)
-            if init.recv(1) != order.lower():
-                raise self._gone("call")
+            while order == b"F" and (answer := init.recv(1)) != b"f":
+                if not answer:
+                    raise self._gone("call")
         except TimeoutError:
             raise HarnessError("the sandbox's process 1 did not answer within 5 s") from None
         except OSError:
