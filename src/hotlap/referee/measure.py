@@ -10,10 +10,10 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hotlap.errors import ProblemError
-from hotlap.model import Kind, Problem, Samples, Workload
+from hotlap.model import Fault, Kind, Problem, Samples, Workload
 from hotlap.problems import shapes
 from hotlap.referee import check
 from hotlap.referee.case import (
@@ -31,12 +31,12 @@ from hotlap.referee.case import (
     named,
     record,
 )
-from hotlap.referee.rounds import Assignment, Vault, call_bytes, secret_choice
+from hotlap.referee.rounds import Assignment, RoundResult, Vault, call_bytes, secret_choice
 from hotlap.referee.seat import Seat, SeatFailed
 
 FULL_CHECKS = 270  # calls a workload compared in full: a share of 5 % wrong calls escapes at 1e-6
 BASELINE_WORDS = 64  # a round of the baseline, which is the problem's own code
-ROUND_NS = 4_000_000  # longer rounds are no less noisy, and leave time for fewer (docs/decisions/0003)
+ROUND_NS = 10_000_000  # longer ones are no less noisy and leave time for fewer (docs/decisions/0003)
 MIN_PAIRS, MAX_PAIRS = 12, 64  # rounds of each side, in blocks of ABBA or BAAB
 FEWEST_PAIRS = 6  # below this there is no interval, however slow the kernel
 WORKLOAD_S = 1.4  # what a workload's rounds may take; how many fit is fixed before the first that counts
@@ -146,48 +146,63 @@ def _settle_layout(case: Case, mine: Assignment, index: int, axes: dict[str, int
 
 
 def _pair(
-    case: Case, mine: Assignment, theirs: Assignment, sides: Sequence[Assignment], vault: Vault
-) -> dict[Assignment, int]:
-    """Nanoseconds of one round of each side, as close together as can be: what the host does to one it then
-    does to the other. Raises SeatFailed, ProblemError."""
+    case: Case,
+    null: Seat,
+    mine: Assignment,
+    theirs: Assignment,
+    sides: Sequence[Assignment],
+    vault: Vault,
+    full: Sequence[int],
+    samples: int,
+) -> tuple[dict[Assignment, RoundResult], int]:
+    """One round of each side and an empty one, as close together as can be: what the host does to one it then
+    does to the others. Both sides are treated alike, in the order of `sides`, down to what is read of them.
+
+    Returns each side's result and the nanoseconds of the empty round. Raises SeatFailed, ProblemError.
+    """
     times: dict[Assignment, int] = {}
+    results: dict[Assignment, RoundResult] = {}
     side = mine
     try:
         for side in sides:
+            side.ready(vault)
+        # While the slots are filled the contestants' core would fall asleep, and waking it takes longer
+        # than an empty round (docs/LOG.md): so the null seat spins on it until the clock starts.
+        null.announce(0, [])
+        for side in sides:
             side.fill(vault)
+        null.freeze()
         for side in sides:
             times[side] = side.time(case.limits.measure_s)
+        empty_ns = null.time_round(null.limits.call_s)
+        null.finish()
+        for side in sides:
+            results[side] = side.read(times[side], full, samples)
     except SeatFailed as error:
-        if side is theirs:
+        if side is theirs and error.failure.fault is not Fault.harness:
             raise _baseline_failed(case, error) from None
         raise
-    return times
+    # What goes on on this core now may be the contestant's doing (its timers run while it is frozen), so an
+    # empty round counts for no more than before any author's code was there.
+    return results, min(empty_ns, case.device.calm_empty_ns)
 
 
 def _baseline_round(case: Case, theirs: Assignment, axes: dict[str, int], vault: Vault) -> int:
     """Nanoseconds of a round of the baseline, its first call compared. Raises ProblemError."""
     try:
-        theirs.fill(vault)
-        time_ns = theirs.time(case.limits.measure_s)
+        result = theirs.round(vault, [0], BASELINE_WORDS, case.limits.measure_s)
     except SeatFailed as error:
         raise _baseline_failed(case, error) from None
-    _read_baseline(case, theirs, axes, vault, time_ns, [0])
-    return time_ns
+    _refuse_wrong_baseline(case, axes, vault, result)
+    return result.time_ns
 
 
-def _read_baseline(
-    case: Case, theirs: Assignment, axes: dict[str, int], vault: Vault, time_ns: int, full: Sequence[int]
-) -> None:
-    """Look at what the baseline wrote; the calls `full` are compared. Raises ProblemError."""
-    try:
-        result = theirs.read(time_ns, full, BASELINE_WORDS)
-    except SeatFailed as error:
-        raise _baseline_failed(case, error) from None
+def _refuse_wrong_baseline(case: Case, axes: dict[str, int], vault: Vault, result: RoundResult) -> None:
+    """Compare the calls whose outputs are in the result. Raises ProblemError."""
     wrong = result.wrong
     for call, outputs in result.outputs.items():
-        wrong = (
-            wrong or check.compare_call(case.problem, case.reference, axes, vault.inputs[call], outputs).wrong
-        )
+        inputs = vault.inputs[call]
+        wrong = wrong or check.compare_call(case.problem, case.reference, axes, inputs, outputs).wrong
     if wrong is not None:
         raise ProblemError(f"{case.problem.id}: the baseline is wrong: {wrong}")
 
@@ -258,18 +273,14 @@ def _timed_rounds(
         if pair % 2 == 0:
             submission_first = bool(os.urandom(1)[0] & 1)  # this block of two pairs is ABBA or BAAB
         sides = (mine, theirs) if (pair % 2 == 0) == submission_first else (theirs, mine)
-        times = _pair(case, mine, theirs, sides, vault)
-        result = mine.read(times[mine], full, samples_each)
-        account(case, axes, vault, result, tally, round_index)
-        _read_baseline(case, theirs, axes, vault, times[theirs], [])
-        # What goes on on this core now may be the contestant's doing (its timers run while it is frozen), so
-        # an empty round counts for no more than before any author's code was there.
-        empty = min(seats.null.empty_round(), case.device.calm_empty_ns)
+        results, empty = _pair(case, seats.null, mine, theirs, sides, vault, full, samples_each)
+        account(case, axes, vault, results[mine], tally, round_index)
+        _refuse_wrong_baseline(case, axes, vault, replace(results[theirs], outputs={}))
         if tally.failure is not None:
             break
         if pair >= 0:
-            submission_ns.append(times[mine])
-            baseline_ns.append(times[theirs])
+            submission_ns.append(results[mine].time_ns)
+            baseline_ns.append(results[theirs].time_ns)
             empty_ns.append(empty)
         pair += 1
         took_s.append(time.monotonic() - started)

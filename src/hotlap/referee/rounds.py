@@ -151,13 +151,18 @@ class Assignment:
 
     def round(self, vault: Vault, wanted: Sequence[int], samples: int, timeout_s: float) -> RoundResult:
         """Fill, time and read in one go. Raises SeatFailed."""
+        self.ready(vault)
         self.fill(vault)
         return self.read(self.time(timeout_s), wanted, samples)
 
+    def ready(self, vault: Vault) -> None:
+        """Announce the round and freeze the contestant."""
+        self._calls = len(vault.inputs)
+        self.seat.ready(self._calls, vault.scalars)
+
     def fill(self, vault: Vault) -> None:
-        """Announce the round, freeze the contestant, then copy the vault's inputs and poison the outputs."""
-        calls = self._calls = len(vault.inputs)
-        self.seat.ready(calls, vault.scalars)
+        """Copy the vault's inputs into the slots of the frozen contestant, and poison the outputs."""
+        calls = self._calls
         for call, arrays in enumerate(vault.arrays):
             for buffer, array in zip(self.inputs, arrays, strict=True):
                 if buffer is not None and array is not None:

@@ -233,11 +233,15 @@ class Seat:
 
     def ready(self, calls: int, scalars: Sequence[Sequence[float]]) -> None:
         """Announce a round and freeze the tree while it spins on GO."""
+        self.announce(calls, scalars)
+        self.freeze()
+
+    def announce(self, calls: int, scalars: Sequence[Sequence[float]]) -> None:
+        """Announce a round; the contestant is left spinning on GO, which keeps its core awake."""
         self.thaw()
         self.round_number += 1
         number = self.round_number
         self.ask("call", self.limits.call_s, op="round", number=number, calls=calls, scalars=list(scalars))
-        self.freeze()
 
     def time_round(self, timeout_s: float, look: Callable[[], None] | None = None) -> int:
         """Nanoseconds from GO to DONE; the tree is frozen before and after. Raises SeatFailed.
