@@ -274,7 +274,10 @@ def _timed_rounds(
             submission_first = bool(os.urandom(1)[0] & 1)  # this block of two pairs is ABBA or BAAB
         sides = (mine, theirs) if (pair % 2 == 0) == submission_first else (theirs, mine)
         results, empty = _pair(case, seats.null, mine, theirs, sides, vault, full, samples_each)
-        account(case, axes, vault, results[mine], tally, round_index)
+        # What a discarded round shows of errors counts; that its calls were not all compared does not.
+        seen = tally if pair >= 0 else Tally(errors=tally.errors)
+        account(case, axes, vault, results[mine], seen, round_index)
+        tally.errors, tally.failure, tally.failed_call = seen.errors, seen.failure, seen.failed_call
         _refuse_wrong_baseline(case, axes, vault, replace(results[theirs], outputs={}))
         if tally.failure is not None:
             break

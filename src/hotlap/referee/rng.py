@@ -59,7 +59,7 @@ class Rng:
         return _tensor(values, dtype)
 
     def uniform(self, low: float, high: float, shape: Shape, dtype: str = "float32") -> "torch.Tensor":
-        """Uniform on [low, high)."""
+        """Uniform on [low, high); rounding to a narrow dtype can reach high."""
         kind = np.float64 if dtype == "float64" else np.float32
         values = self._generator.random(shape, dtype=kind)
         values *= kind(high - low)
