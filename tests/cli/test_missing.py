@@ -71,3 +71,18 @@ def test_without_a_compiler_the_verdict_is_void_and_names_the_remedy() -> None:
     assert done.returncode == 3
     assert (given["status"], given["fault"]) == ("void", "device")
     assert "install one" in given["reason"]
+
+
+def test_a_pipe_is_no_kernel_and_nobody_waits_for_it(tmp_path: Path) -> None:
+    pipe = tmp_path / "kernel.py"
+    os.mkfifo(pipe)
+    done = run_hotlap("pass", "check", "basics/vectoradd", str(pipe))
+    assert done.returncode == 2
+    assert "not a file" in done.stderr
+
+
+def test_a_runtime_folder_that_cannot_be_made_is_named() -> None:
+    arguments = ("check", "basics/vectoradd", str(STARTER / "kernel.cpp"))
+    done = run_hotlap("pass", *arguments, environment={"XDG_RUNTIME_DIR": "/proc"})
+    assert done.returncode == 2
+    assert "XDG_RUNTIME_DIR" in done.stderr

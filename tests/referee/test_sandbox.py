@@ -205,6 +205,9 @@ CALLS = {
     "perf_event_open": "syscall(298, ctypes.create_string_buffer(128), 0, -1, -1, 0)",
     "keyctl": "syscall(250, 0, -3, 0)",
     "mq_notify": "syscall(244, 0, 0)",
+    "timerfd_create": "syscall(283, 1, 0)",
+    "socket(AF_INET)": "syscall(41, 2, 1, 0)",
+    "socket(AF_NETLINK)": "syscall(41, 16, 3, 0)",
 }
 PREAMBLE = """
 import ctypes, errno, os, signal, threading

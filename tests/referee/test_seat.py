@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from hotlap.model import Failure, Fault, Status
 from hotlap.referee import sandbox
 from hotlap.referee.rounds import RoundResult, Vault
-from hotlap.referee.seat import OUTPUT_KEPT, Seat, SeatFailed, printable
+from hotlap.referee.seat import OUTPUT_KEPT, Seat, SeatFailed, printable, runtime_folder, sweep_folders
 from tests.referee.seats import CPUS, LIMITS, assigned, library, play, seated, take, vault
 
 FREEZERS = ["cgroup2", "cgroup1", "init"]
@@ -337,3 +338,16 @@ def test_printable_text_is_printable_and_encodes(text: str) -> None:
     assert all(c.isprintable() or c in "\n\t" for c in shown)
     shown.encode()
     assert printable(shown) == shown
+
+
+def test_folders_of_a_process_that_was_killed_are_swept_and_those_of_a_living_one_are_not() -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    dead = runtime_folder() / f"seat-{ended.pid}-x"
+    alive = runtime_folder() / f"seat-{os.getpid()}-x"
+    dead.mkdir()
+    alive.mkdir()
+    sweep_folders()
+    assert not dead.exists()
+    assert alive.exists()
+    alive.rmdir()

@@ -10,9 +10,11 @@
 """
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -59,8 +61,17 @@ def hotlap(
     """A verdict on compute kernels that can be believed."""
 
 
+def _end(number: int, frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
 def main() -> None:
     """Entry point of the `hotlap` command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ✓ or µ is no reason to fail
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end)  # so that contestants and folders are cleared away, as after Ctrl-C
     sys.exit(dispatch(sys.argv[1:]))
 
 

@@ -100,6 +100,8 @@ def load(folder: Path) -> Problem:
 
 
 def _read_text(file: Path, next_step: str) -> str:
+    if file.exists() and not file.is_file():  # a pipe or a device could be read for ever
+        raise ProblemError(f"{file}: is not a file; {next_step}")
     try:
         return file.read_text(encoding="utf-8")
     except FileNotFoundError:

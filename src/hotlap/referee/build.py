@@ -24,7 +24,7 @@ from hotlap.problems import prototype
 from hotlap.referee import sandbox
 from hotlap.referee.cgroup import Cgroup
 from hotlap.referee.limits import Limits
-from hotlap.referee.seat import printable, runtime_folder
+from hotlap.referee.seat import own_prefix, printable, runtime_folder
 
 FLAGS = (
     "-std=c++20",
@@ -115,7 +115,7 @@ def build(problem: Problem, submission: Submission, limits: Limits) -> Built:
     kept = cache_folder() / f"{key}.so"
     with contextlib.suppress(OSError):
         return Built(kept.read_bytes(), None, time.monotonic() - start)
-    with tempfile.TemporaryDirectory(prefix="build-", dir=runtime_folder()) as folder:
+    with tempfile.TemporaryDirectory(prefix=own_prefix("build"), dir=runtime_folder()) as folder:
         built = _compile(Path(folder), problem, submission, [path, *FLAGS, *constants], limits)
     if built.library is not None:
         _keep(kept, built.library)

@@ -13,15 +13,17 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import IO
 
 from hotlap import model
 from hotlap.errors import DeviceError, UsageError
 from hotlap.model import Fault
 from hotlap.referee import cgroup
 from hotlap.referee.limits import Limits
-from hotlap.referee.seat import Seat, runtime_folder
+from hotlap.referee.seat import Seat, sweep_folders
 
 CALM_ROUNDS = 31
+LOCK = "/tmp/hotlap-cpu.lock"  # not in the runtime folder: that differs by user and by login
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 
 
@@ -39,6 +41,7 @@ class CpuDevice:
                 "this process may use 1 core; the referee needs one and the contestant another: allow 2 cores"
             )
         cgroup.sweep()
+        sweep_folders()
         self.limits, self.freezer, self.queued_s = limits, freezer, queued_s
         self.referee_cpu, self.contestant_cpus = cores[0], tuple(cores[1:])
         self.pool = ThreadPoolExecutor(
@@ -183,11 +186,29 @@ def _is_installed(package: str) -> bool:
         return False
 
 
+def _lock_file() -> IO[str]:
+    """The CPU's lock file: one for the whole machine, whoever asks and from whatever environment."""
+    flags = os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.fdopen(os.open(LOCK, os.O_RDWR | os.O_CREAT | flags, 0o644), "r+")
+    except PermissionError:  # another user made it: it can still be locked
+        return os.fdopen(os.open(LOCK, os.O_RDONLY | flags), "r")
+
+
+def _sign(file: IO[str], holder: str) -> None:
+    """Write who holds the lock, for those who wait; not possible in another user's file."""
+    if file.writable():
+        file.truncate(0)
+        file.seek(0)
+        file.write(holder)
+        file.flush()
+
+
 @contextlib.contextmanager
 def _locked(on_wait: Callable[[str], None] | None) -> Iterator[float]:
     """Hold the CPU's lock; yields the seconds that were spent waiting for it."""
     start = time.monotonic()
-    with open(runtime_folder() / "cpu.lock", "a+") as file:
+    with _lock_file() as file:
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -197,11 +218,9 @@ def _locked(on_wait: Callable[[str], None] | None) -> Iterator[float]:
                 if on_wait is not None:
                     on_wait(f"waiting for the CPU: held by {file.read().strip() or 'another process'}")
                 time.sleep(0.1)
-        file.truncate(0)
-        file.write(f"process {os.getpid()}")
-        file.flush()
+        _sign(file, f"process {os.getpid()}")
         yield time.monotonic() - start
-        file.truncate(0)
+        _sign(file, "")
 
 
 def fingerprint(contestant_cpus: tuple[int, ...]) -> model.Device:

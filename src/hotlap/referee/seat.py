@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from hotlap.contestant import wire
-from hotlap.errors import HarnessError
+from hotlap.errors import HarnessError, UsageError
 from hotlap.model import Failure, Fault, Status
 from hotlap.referee import sandbox
 from hotlap.referee.buffers import SIZE_SEALS, Buffer
@@ -73,7 +73,7 @@ class Seat:
         self.cgroup = Cgroup(
             limits.memory_bytes, limits.processes, tuple(sorted(os.sched_getaffinity(0))), freezer
         )
-        self.folder = Path(tempfile.mkdtemp(prefix="seat-", dir=runtime_folder()))
+        self.folder = Path(tempfile.mkdtemp(prefix=own_prefix("seat"), dir=runtime_folder()))
         self._open_control_block()
         ours, theirs = socket.socketpair()
         self.channel = wire.Channel(ours)
@@ -445,13 +445,34 @@ def attach(seat: Seat, inputs: Sequence[Buffer | None], outputs: Sequence[Buffer
 
 
 def runtime_folder() -> Path:
-    """A private folder for seats and device locks: $XDG_RUNTIME_DIR/hotlap, else one under /tmp."""
+    """A private folder for seats and builds: $XDG_RUNTIME_DIR/hotlap, else one under /tmp.
+
+    Raises UsageError where it cannot be made, HarnessError where it is somebody else's.
+    """
     base = os.environ.get("XDG_RUNTIME_DIR")
     folder = Path(base) / "hotlap" if base else Path(tempfile.gettempdir()) / f"hotlap-{os.getuid()}"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: cannot be made ({error.strerror}); set XDG_RUNTIME_DIR to a folder of yours"
+        ) from None
     if folder.stat().st_uid != os.getuid() or folder.is_symlink():
         raise HarnessError(f"{folder} belongs to somebody else: remove it or set XDG_RUNTIME_DIR")
     return folder
+
+
+def own_prefix(kind: str) -> str:
+    """How the names of this process's folders begin, so that a later one can tell whose they were."""
+    return f"{kind}-{os.getpid()}-"
+
+
+def sweep_folders() -> None:
+    """Remove the folders of hotlap processes that were killed: they hold what authors submitted."""
+    for folder in runtime_folder().iterdir():
+        owner = folder.name.split("-")[1:2]
+        if owner and owner[0].isdigit() and not Path(f"/proc/{owner[0]}").exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def printable(text: str) -> str:
