@@ -39,7 +39,9 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document 
 DeviceName = Annotated[
     str | None,
     typer.Option(
-        "--device", help="cpu or cuda:N. Default: the file's directive, else cpu.", show_default=False
+        "--device",
+        help="cpu. Default: the directive of the FILE, where there is one, else cpu.",
+        show_default=False,
     ),
 ]
 AuthorName = Annotated[

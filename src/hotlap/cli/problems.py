@@ -30,7 +30,11 @@ def problems(
     out = console.stdout()
     out.print(table(found))
     if found:
-        out.print(Text(f"\nnext: hotlap show {short_name(found[0])}", style="dim"))
+        out.print(Text(f"\nnext: hotlap show {short_name(_easiest(found))}", style="dim"))
+
+
+def _easiest(found: list[Problem]) -> Problem:
+    return next((p for p in found if "beginner" in p.tags), found[0])
 
 
 def summary(problem: Problem) -> dict[str, Any]:

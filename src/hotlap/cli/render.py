@@ -193,6 +193,10 @@ def details(given: Verdict) -> list[RenderableType]:
         why = given.trust_reason or "the referee did not hold the clock"
         parts.append(_warning(f"self-reported, so it never ranks: {why}"))
     parts += _checked(given)
+    if given.status is Status.wrong:
+        parts.append(
+            Text(f"next: hotlap check --replay {given.run}    writes what went in and came out", style="dim")
+        )
     parts.append(_footer(given))
     return parts
 

@@ -21,7 +21,7 @@ EPILOG = options.examples("hotlap show basics/softmax", "hotlap show basics/soft
 def show(
     problem: options.ProblemName,
     prototype: Annotated[
-        bool, typer.Option("--prototype", help="Only the C prototype that a .cpp or .cu kernel implements.")
+        bool, typer.Option("--prototype", help="Only the C prototype that a .cpp kernel implements.")
     ] = False,
     json: options.JsonFlag = False,
 ) -> None:

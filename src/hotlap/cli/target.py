@@ -49,9 +49,10 @@ def resolve(first: str, second: Path | None) -> Target:
         return Target(first, second, directives(head).get("device"))
     file = Path(first)
     if not file.is_file():
+        wanted = "PROBLEM" if file.suffix else first
         raise UsageError(
             f"{first!r} is not a file. Allowed: PROBLEM FILE, or FILE alone when its first line is "
-            f"'#! hotlap problem NAME'. To start a kernel: hotlap init {first}"
+            f"'#! hotlap problem NAME'. To start a kernel: hotlap init {wanted}"
         )
     said = directives(_head(file))
     if "problem" not in said:

@@ -125,16 +125,17 @@ def build(problem: Problem, submission: Submission, limits: Limits) -> Built:
 def _compile(
     folder: Path, problem: Problem, submission: Submission, command: list[str], limits: Limits
 ) -> Built:
-    source, out = folder / "source", folder / "out"
-    source.mkdir()
-    out.mkdir()
+    source, ours, out = folder / "source", folder / "ours", folder / "out"
+    for part in (source, ours, out):
+        part.mkdir()
     name = Path(submission.file).name
     (source / name).write_text(submission.source)
-    (source / "hotlap_prototype.h").write_text(header(problem))
-    (source / "hotlap_calls.cpp").write_text(f'#include "hotlap_prototype.h"\n{caller(problem)}')
+    (ours / "hotlap_prototype.h").write_text(header(problem))
+    (ours / "hotlap_calls.cpp").write_text(f'#include "hotlap_prototype.h"\n{caller(problem)}')
     inside = sandbox.kind() == "bwrap"
     src, dst = ("/source", "/out") if inside else (str(source), str(out))
-    program = [*command, "-include", f"{src}/hotlap_prototype.h", f"{src}/{name}", f"{src}/hotlap_calls.cpp"]
+    own = "/ours" if inside else str(ours)
+    program = [*command, "-include", f"{own}/hotlap_prototype.h", f"{src}/{name}", f"{own}/hotlap_calls.cpp"]
     program += ["-o", f"{dst}/kernel.so"]
     rlimits = {
         "RLIMIT_AS": limits.build_memory_bytes,
@@ -142,7 +143,12 @@ def _compile(
         "RLIMIT_CPU": int(limits.build_s) + 1,
         "RLIMIT_CORE": 0,
     }
-    binds = [("--ro-bind", str(source), "/source"), ("--bind", str(out), "/out"), *sandbox.package_binds()]
+    binds = [
+        ("--ro-bind", str(source), "/source"),
+        ("--ro-bind", str(ours), "/ours"),
+        ("--bind", str(out), "/out"),
+        *sandbox.package_binds(),
+    ]
     variables = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "TMPDIR": "/tmp", "HOME": "/tmp"}
     group = Cgroup(limits.build_memory_bytes + (512 << 20), limits.processes, None, freezer="none")
     seccomp_fd = sandbox.seccomp_file()
