@@ -287,7 +287,7 @@ class Score:
 
 @dataclass(frozen=True)
 class WorkloadVerdict:
-    """What the judge says of one workload. `status` is correct, wrong, failed, void or skipped."""
+    """What the judge says of one workload. `status` is correct, wrong, failed or void."""
 
     axes: Mapping[str, int] | None
     kind: Kind

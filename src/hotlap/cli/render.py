@@ -32,7 +32,6 @@ STATUS_STYLES = {
     "failed": "bold red",
     "suspect": "bold yellow",
     "void": "bold magenta",
-    "skipped": "dim",
 }
 
 # Below these widths an interval goes under its estimate, and the 5th percentile goes.

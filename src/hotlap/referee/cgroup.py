@@ -132,10 +132,6 @@ class Cgroup:
         found = re.search(r"^oom_kill (\d+)", text, re.MULTILINE)
         return int(found.group(1)) if found else 0
 
-    def pids(self) -> set[int]:
-        """The processes in the group."""
-        return {int(p) for folder in self.folders[:1] for p in _read(folder / "cgroup.procs").split()}
-
     def kill(self) -> None:
         """Kill whatever is left in the group, frozen or not."""
         deadline = time.monotonic() + 5
