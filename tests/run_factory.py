@@ -25,6 +25,20 @@ from hotlap.model import (
 CPU = Device(
     "cpu", "Example CPU", "CPU-1", 4, 8 << 30, "6.1", "Linux", "3.11.2", "2.13.0", (1, 2, 3), "cgroup2"
 )
+GPU = Device(
+    "cuda",
+    "Example GPU",
+    "GPU-1",
+    132,
+    140 << 30,
+    "580.1",
+    "Linux",
+    "3.12.3",
+    "2.11.0",
+    capability="9.0",
+    cuda="13.0",
+    sm_clock_mhz=(1830, 1980),
+)
 CALLS = 10
 EMPTY_NS = 50_000
 ROUNDS = 12
@@ -36,14 +50,20 @@ def samples(
     rounds: int = ROUNDS,
     calls: int = CALLS,
     wobble: Sequence[float] = (0.0,),
+    single_ns: float | None = None,
+    single_rounds: int = ROUNDS,
 ) -> Samples:
-    """Rounds whose calls take these times; round i is longer by the share wobble[i], for both sides."""
+    """Rounds whose calls take these times; round i is longer by the share wobble[i], for both sides.
+
+    single_ns: what a round's only call takes, where a GPU made such rounds.
+    """
     factors = [1 + wobble[i % len(wobble)] for i in range(rounds)]
     return Samples(
         calls_per_round=calls,
         submission_ns=tuple(round(EMPTY_NS + calls * submission_ns * f) for f in factors),
         baseline_ns=tuple(round(EMPTY_NS + calls * baseline_ns * f) for f in factors),
         empty_ns=(EMPTY_NS,) * rounds,
+        single_ns=() if single_ns is None else (round(EMPTY_NS + single_ns),) * single_rounds,
     )
 
 
@@ -86,6 +106,19 @@ def run(*workloads: WorkloadRun, **changes: Any) -> Run:
         problem_folder="/problems/vectoradd",
     )
     return replace(made, **changes)
+
+
+def gpu_run(*workloads: WorkloadRun, **changes: Any) -> Run:
+    """A run on a GPU, its workloads in graph mode."""
+    modes = tuple(replace(w, mode=w.mode or "graph") for w in workloads or (workload(),))
+    return run(*modes, **({"device": GPU, "trust": Trust.referee_gpu} | changes))
+
+
+def self_reported(claimed_time_ns: float | None = 125_000.0, **changes: Any) -> Run:
+    """A run where the referee could not hold the clock."""
+    claimed = workload(mode="stream", samples=None, claimed_time_ns=claimed_time_ns)
+    why = {"trust": Trust.self_reported, "trust_reason": "this GPU cannot share memory between processes"}
+    return gpu_run(claimed, **(why | changes))
 
 
 def failure(status: Status, fault: Fault, message: str = "said so", **changes: Any) -> Failure:

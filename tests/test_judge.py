@@ -8,9 +8,31 @@ import numpy as np
 import pytest
 
 from hotlap import schema
-from hotlap.judge import ESCAPE, FLOOR_SLACK, judge, redact
-from hotlap.model import Calibration, Fault, Kind, Run, Samples, Status, WorkloadVerdict
-from tests.run_factory import CALLS, EMPTY_NS, calibration, failure, run, samples, workload
+from hotlap.judge import ESCAPE, FLOOR_SLACK, calls_overlap, judge, redact
+from hotlap.model import (
+    Bandwidth,
+    Calibration,
+    Fault,
+    Finding,
+    Interval,
+    Kind,
+    Run,
+    Samples,
+    Status,
+    Trust,
+    WorkloadVerdict,
+)
+from tests.run_factory import (
+    CALLS,
+    EMPTY_NS,
+    calibration,
+    failure,
+    gpu_run,
+    run,
+    samples,
+    self_reported,
+    workload,
+)
 from tests.stats.coverage import ar1
 
 WRONG = failure(Status.wrong, Fault.submission, "output y: 3 of 9 elements beyond tolerance")
@@ -246,6 +268,14 @@ def test_a_call_too_short_to_be_told_from_an_empty_round_has_no_time_and_no_scor
     assert second.baseline_time_ns is not None
 
 
+@pytest.mark.parametrize(("rounds", "is_enough"), [(5, False), (6, True)])
+def test_the_empty_round_is_told_with_its_interval(rounds: int, is_enough: bool) -> None:
+    drawn = tuple(EMPTY_NS + 1000 * i for i in range(rounds))
+    (one,) = judge(run(workload(samples=replace(samples(rounds=rounds), empty_ns=drawn)))).workloads
+    empty = Interval(52_500, 50_000, 55_000, 6, 50_250) if is_enough else None
+    assert one.empty_round_ns == empty
+
+
 def test_a_workload_that_was_wrong_while_timed_shows_no_time() -> None:
     (one,) = judge(run(workload(failure=WRONG))).workloads
     assert (one.time_ns, one.speedup, one.floor_ns, one.floor_reason) == (None, None, None, None)
@@ -273,6 +303,184 @@ def test_no_number_in_a_verdict_is_infinite_or_nan() -> None:
     for rounds in (0, 3, 12):
         text = schema.to_json(judge(run(workload(samples=samples(rounds=rounds)))))
         json.loads(text, parse_constant=pytest.fail)
+
+
+# --- single calls, on a GPU ------------------------------------------------------------------------
+
+
+def of(given: Samples, calibrated: Calibration | None = None) -> tuple[WorkloadVerdict, list[Finding]]:
+    verdict = judge(gpu_run(workload(samples=given)), (), calibrated)
+    return verdict.workloads[0], list(verdict.findings)
+
+
+@pytest.mark.parametrize(
+    ("among_ns", "alone_ns", "overlap"),
+    [
+        (100_000, 100_000, False),
+        (100_000, 120_000, False),
+        (77_500, 100_000, False),  # 0.8 * 100 us - 3 us = 77 us
+        (76_500, 100_000, True),
+        (10_000, 100_000, True),
+        (1_000, 4_900, False),  # launches alone explain it
+        (900, 5_000, True),
+        (100_000, 50_000, False),
+    ],
+)
+def test_calls_overlap_where_many_take_less_than_single_ones_and_a_launch_explain(
+    among_ns: float, alone_ns: float, overlap: bool
+) -> None:
+    given = samples(among_ns, single_ns=alone_ns)
+    one, findings = of(given)
+    assert calls_overlap(given) is overlap
+    assert [f.rule for f in findings] == ["overlapped-calls"] * overlap
+    assert one.time_ns is not None
+    assert one.time_ns.estimate == pytest.approx(alone_ns if overlap else among_ns)
+
+
+def test_a_round_of_one_call_overlaps_with_nothing() -> None:
+    assert not calls_overlap(samples(10_000, calls=1, single_ns=100_000))
+
+
+def test_without_single_rounds_nothing_is_said_of_overlap() -> None:
+    one, findings = of(samples(10_000))
+    assert (one.single_call_ns, findings) == (None, [])
+
+
+def test_overlap_that_hides_below_an_empty_round_is_seen() -> None:
+    hidden = replace(samples(single_ns=100_000), submission_ns=(EMPTY_NS - 10,) * 12)
+    one, _ = of(hidden)
+    assert calls_overlap(hidden)
+    assert one.time_ns is not None
+    assert one.time_ns.estimate == pytest.approx(100_000)
+
+
+def test_the_finding_names_both_times_the_file_and_no_line() -> None:
+    _, (finding,) = of(samples(30_000, single_ns=120_000))
+    assert (finding.file, finding.line) == ("kernel.py", None)
+    assert finding.fact.startswith(
+        "n=1000: a call takes 120.00 µs when it is a round's only one, 30.00 µs among 10:"
+    )
+
+
+def test_what_the_guard_found_comes_before_what_the_run_shows() -> None:
+    guard = Finding("timer-rebinding", "kernel.py", 1, "assigns time.time")
+    given = gpu_run(workload(samples=samples(30_000, single_ns=120_000)))
+    assert [f.rule for f in judge(given, [guard]).findings] == ["timer-rebinding", "overlapped-calls"]
+
+
+def test_each_workload_that_overlaps_has_its_finding() -> None:
+    overlapped = workload(samples=samples(30_000, single_ns=120_000))
+    verdict = judge(gpu_run(workload(Kind.test), overlapped, workload(), replace(overlapped, axes={"n": 7})))
+    assert [f.fact.partition(":")[0] for f in verdict.findings] == ["n=1000", "n=7"]
+
+
+def test_the_time_of_a_single_call_is_told_where_nothing_overlaps_too() -> None:
+    one, findings = of(samples(100_000, single_ns=110_000))
+    assert findings == []
+    assert one.single_call_ns is not None
+    assert one.single_call_ns.estimate == pytest.approx(110_000)
+    assert one.single_call_ns.n == 12
+    assert one.time_ns is not None
+    assert one.time_ns.estimate == pytest.approx(100_000)
+    assert one.speedup == pytest.approx(2.0, rel=1e-3)
+
+
+def test_the_single_call_s_time_ranks_where_calls_overlap() -> None:
+    verdict = judge(gpu_run(workload(samples=samples(30_000, 240_000, single_ns=120_000, single_rounds=7))))
+    (one,) = verdict.workloads
+    assert one.time_ns == one.single_call_ns
+    assert one.time_ns is not None
+    assert (one.time_ns.n, one.calls_per_round) == (7, CALLS)
+    assert one.speedup == pytest.approx(2.0, rel=1e-3)
+    assert verdict.status == Status.accepted
+    assert verdict.score is not None
+    assert verdict.score.time_ns == pytest.approx(120_000)
+    assert verdict.score.speedup == pytest.approx(2.0, rel=1e-3)
+
+
+def test_the_speedup_of_a_single_call_has_the_uncertainty_of_both_sides() -> None:
+    part = calibration(process_part=0.01)
+    one, _ = of(samples(30_000, 240_000, single_ns=120_000), part)
+    assert one.speedup_ci is not None
+    assert np.log(np.array(one.speedup_ci) / 2) == pytest.approx(
+        np.array([-1, 1]) * np.sqrt(2) * np.log1p(0.01), rel=1e-3
+    )
+
+
+@pytest.mark.parametrize("single_rounds", [1, 5])
+def test_overlap_seen_in_too_few_single_rounds_leaves_no_time_that_could_rank(single_rounds: int) -> None:
+    given = samples(30_000, single_ns=120_000, single_rounds=single_rounds)
+    verdict = judge(gpu_run(workload(samples=given)))
+    (one,) = verdict.workloads
+    assert (one.time_ns, one.single_call_ns, one.speedup) == (None, None, None)
+    assert [f.rule for f in verdict.findings] == ["overlapped-calls"]
+    assert (verdict.score, verdict.score_reason) == (None, "fewer than 6 rounds were timed: no interval")
+
+
+@pytest.mark.parametrize(("short_rounds", "is_told"), [(1, True), (2, True), (3, False), (6, False)])
+def test_a_single_call_has_a_time_where_its_whole_interval_is_above_an_empty_round(
+    short_rounds: int, is_told: bool
+) -> None:
+    alone = (*(EMPTY_NS - 1,) * short_rounds, *(EMPTY_NS + 2_000,) * (12 - short_rounds))
+    one, _ = of(replace(samples(2_000), single_ns=alone))
+    assert (one.single_call_ns is not None) is is_told
+    assert one.time_ns is not None
+    if one.single_call_ns is not None:
+        assert one.single_call_ns.ci_low > 0
+        assert one.single_call_ns.p05 is None or one.single_call_ns.p05 > 0
+
+
+def test_a_workload_that_failed_is_not_said_to_overlap() -> None:
+    given = workload(samples=samples(30_000, single_ns=120_000), failure=WRONG)
+    assert judge(gpu_run(given)).findings == ()
+
+
+@pytest.mark.parametrize("mode", ["graph", "stream", "after-go", None])
+def test_the_mode_of_a_workload_is_carried_over(mode: str | None) -> None:
+    assert [w.mode for w in judge(run(workload(mode=mode))).workloads] == [mode]
+
+
+@pytest.mark.parametrize(("footprint", "floor_ns"), [(255 << 20, None), (256 << 20, 1e5), (4 << 30, 1e5)])
+def test_a_gpu_has_a_floor_only_where_the_footprint_is_beyond_its_cache(
+    footprint: int, floor_ns: float | None
+) -> None:
+    measured = Bandwidth(256 << 20, 4e12, 4e12, 4e12, 3e12)
+    given = replace(calibration(), bandwidth=(measured,))
+    moved = workload(bytes_moved=400_000_000, footprint_bytes=footprint)
+    (one,) = judge(gpu_run(moved), (), given).workloads
+    assert one.floor_ns == (None if floor_ns is None else pytest.approx(floor_ns))
+    assert (one.floor_reason is None) == (floor_ns is not None)
+
+
+# --- self-reported ---------------------------------------------------------------------------------
+
+
+def test_a_self_reported_run_is_accepted_without_a_score_and_shows_what_was_claimed() -> None:
+    verdict = judge(self_reported())
+    (one,) = verdict.workloads
+    assert (verdict.status, verdict.trust, verdict.score) == (Status.accepted, Trust.self_reported, None)
+    assert verdict.score_reason == "self-reported: this GPU cannot share memory between processes"
+    assert (one.status, one.claimed_time_ns, one.time_ns, one.floor_ns) == ("correct", 125_000.0, None, None)
+
+
+def test_no_time_ranks_in_a_self_reported_run_even_where_rounds_came_with_it() -> None:
+    given = workload(samples=samples(30_000, single_ns=120_000), claimed_time_ns=1.0)
+    verdict = judge(gpu_run(given, trust=Trust.self_reported, trust_reason="no IPC"), (), calibration(1e10))
+    (one,) = verdict.workloads
+    assert (verdict.status, verdict.score, verdict.findings) == (Status.accepted, None, ())
+    assert (one.time_ns, one.speedup, one.baseline_time_ns, one.claimed_time_ns) == (None, None, None, 1.0)
+
+
+def test_wrong_answers_are_wrong_whoever_holds_the_clock() -> None:
+    wrong = workload(samples=None, claimed_time_ns=5.0, failure=WRONG)
+    verdict = judge(gpu_run(wrong, trust=Trust.self_reported, trust_reason="no IPC"))
+    assert (verdict.status, verdict.score_reason) == (Status.wrong, "not accepted")
+    assert verdict.workloads[0].claimed_time_ns is None
+
+
+@pytest.mark.parametrize("claimed", [float("nan"), float("inf"), 0.0, -1.0, None])
+def test_a_claim_that_is_no_time_is_absent(claimed: float | None) -> None:
+    assert judge(self_reported(claimed)).workloads[0].claimed_time_ns is None
 
 
 # --- coverage --------------------------------------------------------------------------------------
@@ -309,6 +517,37 @@ def test_the_speedup_s_interval_covers_the_truth_where_both_sides_drift_together
     assert np.median(widths) < 1.05  # a drift of 5 % a round did not widen it
 
 
+@pytest.mark.parametrize("speedup", [1.0, 3.0])
+def test_the_intervals_of_single_calls_cover_the_truth_where_the_empty_round_is_uncertain(
+    speedup: float,
+) -> None:
+    """Calls of 40 us in rounds whose cost without calls is 290 us, plus or minus 1 %."""
+    rng = np.random.default_rng(20261201)
+    hits = np.zeros(2)
+    alone_ns, calls = 40_000, 16
+
+    def rounds(time_ns: float, n: int) -> tuple[int, ...]:
+        return tuple(round(x) for x in 290_000 * np.exp(0.01 * rng.standard_t(5, n)) + time_ns)
+
+    for _ in range(TRIALS):
+        mine, theirs = np.exp(rng.normal(0, 0.001, 2))  # what each process is dealt
+        given = Samples(
+            calls,
+            submission_ns=rounds(calls * alone_ns * 0.3, 24),
+            baseline_ns=rounds(calls * alone_ns * speedup * theirs, 24),
+            empty_ns=rounds(0, 24),
+            single_ns=rounds(alone_ns * mine, 16),
+        )
+        (one,) = judge(gpu_run(workload(samples=given))).workloads
+        assert one.time_ns is not None
+        assert one.speedup_ci is not None
+        hits += [
+            one.time_ns.ci_low <= alone_ns <= one.time_ns.ci_high,
+            one.speedup_ci[0] <= speedup <= one.speedup_ci[1],
+        ]
+    assert (hits / TRIALS).min() >= 0.93
+
+
 # --- redaction -------------------------------------------------------------------------------------
 
 
@@ -325,6 +564,14 @@ def test_redaction_takes_axes_errors_and_checks_of_hidden_workloads_and_nothing_
     assert hidden.workloads[1] == WorkloadVerdict(axes=None, kind=Kind.hidden, status="correct")
     same = [f.name for f in fields(verdict) if f.name != "workloads"]
     assert all(getattr(hidden, name) == getattr(verdict, name) for name in same)
+
+
+def test_redaction_takes_mode_and_times_of_hidden_workloads_on_a_gpu() -> None:
+    hidden = workload(Kind.hidden, axes={"n": 4321}, claimed_time_ns=7.0)
+    verdict = redact(judge(gpu_run(hidden, workload(samples=samples(30_000, single_ns=120_000)))))
+    assert verdict.workloads[0] == WorkloadVerdict(axes=None, kind=Kind.hidden, status="correct")
+    assert verdict.workloads[1].mode == "graph"
+    assert [f.rule for f in verdict.findings] == ["overlapped-calls"]
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hotlap.errors import HarnessError, UsageError
-from hotlap.model import Bandwidth, Calibration, Failure, Fault, Problem, Run, Status, Verdict
+from hotlap.judge import judge
+from hotlap.model import Bandwidth, Calibration, Failure, Fault, Finding, Problem, Run, Status, Verdict
 from hotlap.schema import from_json, json_schema, schema_name, to_dict, to_json
+from tests import run_factory
 
 NOUNS = [Verdict, Run, Calibration, Problem]
 CALIBRATION = Calibration(
@@ -156,6 +158,31 @@ def test_a_document_that_is_not_ours_is_refused_with_what_was_found(text: str | 
 
 def test_fields_that_a_later_release_added_are_ignored() -> None:
     assert from_json(Calibration, changed(colour="blue")) == CALIBRATION
+
+
+def test_a_run_of_an_earlier_release_reads_as_one_without_single_rounds_mode_and_clock() -> None:
+    document = to_dict(run_factory.run())
+    for name in ("capability", "cuda", "sm_clock_mhz"):
+        del document["device"][name]
+    for workload in document["workloads"]:
+        del workload["claimed_time_ns"], workload["mode"], workload["samples"]["single_ns"]
+    assert from_json(Run, json.dumps(document)) == run_factory.run()
+
+
+@pytest.mark.parametrize("line", [None, 7])
+def test_a_finding_may_have_no_line(line: int | None) -> None:
+    found = (Finding("overlapped-calls", "kernel.py", line, "n=7: …"),)
+    given = judge(run_factory.gpu_run(), found)
+    assert from_json(Verdict, to_json(given)) == given
+    assert to_dict(given)["findings"][0]["line"] == line
+
+
+def test_a_verdict_of_a_gpu_has_its_fields_in_the_schema() -> None:
+    known = json_schema(Verdict)["$defs"]
+    assert {"mode", "single_call_ns", "empty_round_ns", "claimed_time_ns"} <= set(
+        known["WorkloadVerdict"]["properties"]
+    )
+    assert {"capability", "cuda", "sm_clock_mhz"} <= set(known["Device"]["properties"])
 
 
 def test_optional_fields_that_an_earlier_release_did_not_write_take_their_default() -> None:

@@ -12,18 +12,22 @@ from pathlib import Path
 
 import numpy as np
 
-from hotlap import runs, schema
+from hotlap import model, runs, schema
 from hotlap.errors import DeviceError, HotlapError
-from hotlap.model import Bandwidth, Calibration, Cost, Device, Problem, Submission, TensorSpec, Tolerance
+from hotlap.model import Bandwidth, Calibration, Cost, Problem, Submission, TensorSpec, Tolerance
 from hotlap.referee import build
+from hotlap.referee.bandwidth_cuda import bandwidth
 from hotlap.referee.case import Progress, silent
-from hotlap.referee.device import CpuDevice
-from hotlap.referee.referee import load
+from hotlap.referee.cpu_device import CpuDevice
+from hotlap.referee.cuda_device import CudaDevice
+from hotlap.referee.device import Device
+from hotlap.referee.loading import load
 from hotlap.referee.rounds import Assignment
 from hotlap.referee.seat import Seat, SeatFailed
 
 CALL_BYTES = 1 << 20
 FOOTPRINTS = tuple(mib << 20 for mib in (1, 4, 16, 64, 256))
+GPU_FOOTPRINTS = tuple(mib << 20 for mib in (256, 1024, 4096))  # several times an L2 and more
 FEWEST_ROUNDS, MOST_ROUNDS, CALLS_IN_ALL = 7, 40, 400  # many short rounds find the machine at its best
 STREAMED = "#if defined(__AVX2__)\n#include <immintrin.h>\n#endif\n#include <string.h>\n"
 # One loop a kind of traffic; several ways to write, because which is fastest depends on the processor.
@@ -126,27 +130,21 @@ TRAFFIC = (
 
 
 def calibrate(
-    device: CpuDevice, progress: Progress = silent, footprints: Sequence[int] = FOOTPRINTS
+    device: Device, progress: Progress = silent, footprints: Sequence[int] | None = None
 ) -> Calibration:
     """Measure this device and store the result: at each footprint the best bandwidth ever seen on it, so that
-    a slow minute of the machine does not raise the floor. Takes about half a minute for all footprints.
+    a slow minute of the machine does not raise the floor. All footprints take about half a minute on a CPU, a
+    second on a GPU.
 
     Raises DeviceError where there is no C++ compiler, or a kernel of ours fails.
     """
-    best: dict[int, dict[str, float]] = {footprint: {} for footprint in footprints}
-    steps = [(traffic, source) for traffic in TRAFFIC for source in traffic.sources]
-    device.set_referee_affinity()
-    try:
-        for step, (traffic, source) in enumerate(steps):
-            progress(f"calibrating {traffic.name} bandwidth", step / len(steps))
-            for footprint, seconds in _time(device, traffic, source, footprints).items():
-                seen = best[footprint].get(traffic.name, 0.0)
-                best[footprint][traffic.name] = max(seen, traffic.bytes_moved / seconds)
-    except SeatFailed as error:
-        raise DeviceError(f"calibration failed: {error}") from None
-    finally:
-        device.restore_affinity()
-    measured = [Bandwidth(footprint, **kinds) for footprint, kinds in best.items()]
+    if isinstance(device, CudaDevice):
+        progress("calibrating bandwidth", None)
+        measured = [bandwidth(device, footprint) for footprint in footprints or GPU_FOOTPRINTS]
+    elif isinstance(device, CpuDevice):
+        measured = _measure_cpu(device, progress, footprints or FOOTPRINTS)
+    else:
+        raise DeviceError(f"{device.info.name} cannot be calibrated: {device.trust_reason}")
     stored = load_calibration(device.info)
     calibration = Calibration(
         device_uuid=device.info.uuid,
@@ -160,6 +158,23 @@ def calibrate(
     return calibration
 
 
+def _measure_cpu(device: CpuDevice, progress: Progress, footprints: Sequence[int]) -> list[Bandwidth]:
+    best: dict[int, dict[str, float]] = {footprint: {} for footprint in footprints}
+    steps = [(traffic, source) for traffic in TRAFFIC for source in traffic.sources]
+    device.set_referee_affinity()
+    try:
+        for step, (traffic, source) in enumerate(steps):
+            progress(f"calibrating {traffic.name} bandwidth", step / len(steps))
+            for footprint, seconds in _time(device, traffic, source, footprints).items():
+                seen = best[footprint].get(traffic.name, 0.0)
+                best[footprint][traffic.name] = max(seen, traffic.bytes_moved / seconds)
+    except SeatFailed as error:
+        raise DeviceError(f"calibration failed: {error}") from None
+    finally:
+        device.restore_affinity()
+    return [Bandwidth(footprint, **kinds) for footprint, kinds in best.items()]
+
+
 def merged(new: Sequence[Bandwidth], old: Sequence[Bandwidth]) -> tuple[Bandwidth, ...]:
     """The best of each kind of traffic at each footprint, smallest footprint first."""
     found: dict[int, Bandwidth] = {}
@@ -170,20 +185,21 @@ def merged(new: Sequence[Bandwidth], old: Sequence[Bandwidth]) -> tuple[Bandwidt
     return tuple(found[footprint] for footprint in sorted(found))
 
 
-def footprints_below(footprints: Sequence[int]) -> list[int]:
-    """The calibrated footprints that the floors of workloads with these footprints rest on."""
-    wanted = {max((f for f in FOOTPRINTS if f <= footprint), default=None) for footprint in footprints}
+def footprints_below(footprints: Sequence[int], kind: str) -> list[int]:
+    """The calibrated footprints on which the floors of workloads of these rest. kind: cpu, cuda."""
+    grid = FOOTPRINTS if kind == "cpu" else GPU_FOOTPRINTS
+    wanted = {max((f for f in grid if f <= footprint), default=None) for footprint in footprints}
     return sorted(f for f in wanted if f is not None)
 
 
-def load_calibration(device: Device) -> Calibration | None:
+def load_calibration(device: model.Device) -> Calibration | None:
     """The stored calibration of this device and driver; None when there is none that can be read."""
     with contextlib.suppress(OSError, HotlapError):
         return schema.from_json(Calibration, _path(device).read_text())
     return None
 
 
-def _path(device: Device) -> Path:
+def _path(device: model.Device) -> Path:
     return runs.home() / "calibration" / f"{device.uuid}-{device.driver}.json"
 
 

@@ -26,3 +26,7 @@ class DeviceError(HotlapError):
 
 class HarnessError(HotlapError):
     """hotlap itself failed, or something outside the run disturbed it."""
+
+
+class OutOfDeviceMemory(DeviceError):
+    """A GPU has too little memory left for what the referee needs."""

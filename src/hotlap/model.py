@@ -135,7 +135,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class Device:
-    """Fingerprint of the machine part that ran the kernel."""
+    """Fingerprint of the machine part that ran the kernel. `cores` of a GPU are its multiprocessors."""
 
     kind: str  # cpu or cuda
     name: str
@@ -148,6 +148,9 @@ class Device:
     torch: str | None
     contestant_cpus: tuple[int, ...] = ()
     freezer: str | None = None
+    capability: str | None = None  # compute capability, such as 9.0
+    cuda: str | None = None  # newest CUDA version that the driver knows
+    sm_clock_mhz: tuple[int, int] | None = None  # lowest and highest seen while timing
 
 
 @dataclass(frozen=True)
@@ -174,13 +177,15 @@ class Failure:
 class Samples:
     """Rounds of one bench workload. All shapes (rounds,), nanoseconds; rounds are paired by index.
 
-    Empty rounds are those of a process of ours that makes no calls.
+    Empty rounds are those of a process of ours that makes no calls. Single rounds, on a GPU, are the
+    submission's rounds of one call, shape (single rounds,): what calls that overlap cannot shorten.
     """
 
     calls_per_round: int
     submission_ns: tuple[int, ...]
     baseline_ns: tuple[int, ...]
     empty_ns: tuple[int, ...]
+    single_ns: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -209,16 +214,17 @@ class WorkloadRun:
     bytes_moved: int | None = None
     flops: int | None = None
     footprint_bytes: int | None = None
-    mode: str | None = None
+    mode: str | None = None  # graph, stream or after-go; None on a CPU
+    claimed_time_ns: float | None = None  # what the contestant's own clock says of a call; never ranks
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A fact about the source text, for a reader. It never decides."""
+    """A fact about the source text, or about a run (then `line` is None), for a reader. It never decides."""
 
     rule: str
     file: str
-    line: int
+    line: int | None
     fact: str
 
 
@@ -295,6 +301,9 @@ class WorkloadVerdict:
     mode: str | None = None
     time_ns: Interval | None = None
     calls_per_round: int | None = None
+    single_call_ns: Interval | None = None  # a round's only call; ranks where calls were seen to overlap
+    empty_round_ns: Interval | None = None  # c: what a round costs without calls
+    claimed_time_ns: float | None = None  # self-reported, never ranks
     checked_calls: int = 0
     excluded_share: float | None = None  # wrong calls of this share would have been seen (1e-6)
     baseline_time_ns: Interval | None = None

@@ -14,7 +14,7 @@ from hotlap.problems.native import load
 from hotlap.referee import referee as referees
 from hotlap.referee import replay as replays
 from hotlap.referee.case import Progress, silent
-from hotlap.referee.device import CpuDevice
+from hotlap.referee.device import Device
 from hotlap.referee.limits import Limits
 
 LANGUAGES = {".py": "python", ".cpp": "cpp", ".cc": "cpp", ".cxx": "cpp", ".cu": "cu"}
@@ -60,7 +60,7 @@ def read_submission(path: Path, author: str | None = None) -> Submission:
 def verdict(
     problem: Problem,
     submission: Submission,
-    device: CpuDevice,
+    device: Device,
     calibration: Calibration | None = None,
     *,
     timed: bool = True,
@@ -91,12 +91,12 @@ def verdict(
         # Before a human is troubled: is it the floor that is wrong? The machine may have been slow when it
         # was calibrated, so its bandwidth is measured again, in the minute of the run.
         footprints = [w.footprint_bytes for w in run.workloads if w.footprint_bytes is not None]
-        again = calibrate(device, progress or silent, footprints_below(footprints))
+        again = calibrate(device, progress or silent, footprints_below(footprints, device.info.kind))
         given = judge.judge(run, facts, again)
     return given
 
 
-def replay(run_id: str, workload: int | None, device: CpuDevice, out: Path) -> replays.ReplayResult:
+def replay(run_id: str, workload: int | None, device: Device, out: Path) -> replays.ReplayResult:
     """Make one call of a stored run again, on the same inputs, and write inputs and outputs to `out`.
 
     workload: its index in the run, by default the first that failed. A replayed result never ranks.

@@ -37,6 +37,21 @@ CPU = Device(
     torch="2.8.0",
 )
 
+GPU = Device(
+    kind="cuda",
+    name="Example GPU",
+    uuid="GPU-example",
+    cores=132,
+    memory_bytes=140 << 30,
+    driver="580.1",
+    os="Linux",
+    python="3.12.3",
+    torch="2.11.0",
+    capability="9.0",
+    cuda="13.0",
+    sm_clock_mhz=(1830, 1980),
+)
+
 FINDING = Finding("timer-rebinding", "kernel.py", 12, "assigns to time.perf_counter")
 
 
@@ -92,6 +107,32 @@ def accepted(**changes: Any) -> Verdict:
         timing=Timing(build_s=1.2, check_s=0.8, measure_s=2.1, total_s=4.3),
         started_at="2026-11-30T10:00:00Z",
         hotlap_version="0.1.0",
+    )
+    return replace(made, **changes)
+
+
+def on_gpu(**changes: Any) -> Verdict:
+    """An accepted verdict of a GPU: calls of 131.82 us, launched as a graph."""
+    time = Interval(131_820.0, 131_690.0, 131_950.0, n=24, p05=131_500.0)
+    timed = bench(mode="graph", time_ns=time, single_call_ns=time, speedup=1.4142, speedup_ci=(1.412, 1.416))
+    made = accepted(
+        device=GPU,
+        trust=Trust.referee_gpu,
+        score=Score(131_820.0, 131_690.0, 131_950.0, "geomean", 1.4142, (1.412, 1.416), 0.91),
+        workloads=(untimed(mode="graph"), timed, untimed(Kind.hidden, mode="stream")),
+    )
+    return replace(made, **changes)
+
+
+def claimed(**changes: Any) -> Verdict:
+    """A verdict of a GPU whose clock the referee could not hold."""
+    times = {"time_ns": None, "speedup": None, "floor_ns": None, "checked_calls": 2}
+    made = on_gpu(
+        trust=Trust.self_reported,
+        trust_reason="no IPC here",
+        score=None,
+        score_reason="self-reported: no IPC here",
+        workloads=(untimed(mode="stream"), bench(mode="stream", claimed_time_ns=125_437.0, **times)),
     )
     return replace(made, **changes)
 

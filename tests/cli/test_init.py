@@ -9,6 +9,7 @@ from hotlap.cli.init import directive_name, starter, write
 from hotlap.cli.main import app
 from hotlap.errors import UsageError
 from hotlap.problems.find import bundled, find
+from hotlap.verdict import read_submission
 from tests.cli import factory
 
 
@@ -17,6 +18,8 @@ from tests.cli import factory
     [
         ("python", "kernel.py", "#! hotlap problem basics/vectoradd"),
         ("cpp", "kernel.cpp", "//! hotlap problem basics/vectoradd"),
+        ("triton", "kernel.py", "#! hotlap problem basics/vectoradd"),
+        ("cuda", "kernel.cu", "//! hotlap problem basics/vectoradd"),
     ],
 )
 def test_init_writes_a_starter_that_names_its_problem_and_the_statement(
@@ -63,7 +66,18 @@ def test_a_problem_of_ones_own_is_named_by_its_folder(tmp_path: Path) -> None:
     assert directive_name(find("basics/vectoradd")) == "basics/vectoradd"
 
 
-def test_every_bundled_problem_has_both_starters() -> None:
+@pytest.mark.parametrize(
+    ("lang", "read_as"), [("python", "python"), ("cpp", "cpp"), ("triton", "triton"), ("cuda", "cu")]
+)
+def test_a_written_starter_is_of_the_language_that_was_asked_for(
+    tmp_path: Path, lang: str, read_as: str
+) -> None:
+    assert CliRunner().invoke(app, ["init", "basics/sort", str(tmp_path), "--lang", lang]).exit_code == 0
+    (kernel,) = tmp_path.glob("kernel.*")
+    assert read_submission(kernel).lang == read_as
+
+
+def test_every_bundled_problem_has_every_starter() -> None:
     for problem in bundled():
-        for file in ("kernel.py", "kernel.cpp"):
+        for file in ("kernel.py", "kernel.cpp", "kernel_triton.py", "kernel.cu"):
             assert starter(problem, file, "x/y").count("\n") > 1

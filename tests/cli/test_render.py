@@ -1,12 +1,13 @@
 """What a verdict looks like."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from hotlap.cli import render
-from hotlap.model import Bandwidth, Calibration, Fault, Kind, Sandbox, Status, Trust, Verdict
+from hotlap.model import Bandwidth, Calibration, Fault, Finding, Kind, Sandbox, Status, Verdict
 from tests.cli import factory
 
 
@@ -114,8 +115,93 @@ def test_a_void_verdict_names_the_fault_and_clears_the_kernel() -> None:
 
 
 def test_a_self_reported_time_is_said_never_to_rank() -> None:
-    text = shown(factory.accepted(trust=Trust.self_reported, trust_reason="no IPC here"))
-    assert "self-reported, so it never ranks: no IPC here" in text
+    text = shown(factory.claimed())
+    assert (
+        "warning: SELF-REPORTED: no IPC here. Times are what the kernel's own process claims; they never rank"
+    ) in text.replace("\n", " ")
+
+
+def test_the_line_of_a_self_reported_verdict_has_no_time_and_says_why() -> None:
+    assert render.verdict_line(factory.claimed()).plain == (
+        "accepted  basics/softmax  SELF-REPORTED, no score  Example GPU"
+    )
+
+
+def test_what_was_claimed_stands_in_a_column_that_says_so() -> None:
+    head, test, bench = (" ".join(line.split()) for line in shown(factory.claimed()).splitlines()[:3])
+    assert head == "workload axes mode time CLAIMED error/tol status"
+    assert test == "test rows=7 cols=13 stream — 0.11 correct"
+    assert bench == "bench rows=1024 cols=1021 stream 125.44 µs 0.2 correct"
+
+
+def test_a_claim_beside_the_referee_s_time_is_not_shown() -> None:
+    both = factory.bench(mode="graph", claimed_time_ns=1.0)
+    assert "CLAIMED" not in shown(factory.on_gpu(workloads=(both,)))
+
+
+def test_the_line_of_a_gpu_shows_a_tenth_of_a_percent() -> None:
+    assert render.verdict_line(factory.on_gpu()).plain == (
+        "accepted  basics/softmax  131.82 µs [131.69, 131.95] n=24  1.414x vs baseline [1.412, 1.416]  "
+        "91 % of floor  Example GPU"
+    )
+
+
+def test_a_gpu_has_a_column_of_modes_and_none_of_fifth_percentiles() -> None:
+    head, test, bench, hidden = (" ".join(line.split()) for line in shown(factory.on_gpu()).splitlines()[:4])
+    assert head == "workload axes mode time vs baseline of floor error/tol status"
+    assert test.startswith("test rows=7 cols=13 graph — — —")
+    assert bench.startswith(
+        "bench rows=1024 cols=1021 graph 131.82 µs [131.69, 131.95] 1.414x [1.412, 1.416]"
+    )
+    assert hidden.startswith("hidden rows=7 cols=13 stream")
+
+
+def test_a_workload_without_a_mode_among_others_has_a_dash() -> None:
+    mixed = (factory.untimed(), factory.bench(mode="after-go"))
+    rows = [" ".join(line.split()) for line in shown(factory.on_gpu(workloads=mixed)).splitlines()]
+    assert rows[1].startswith("test rows=7 cols=13 — ")
+    assert "after-go" in rows[2]
+
+
+@pytest.mark.parametrize(
+    ("clock", "says"),
+    [
+        ((1830, 1980), "Example GPU · driver 580.1 · SM clock 1830 to 1980 MHz while timing"),
+        ((1980, 1980), "Example GPU · driver 580.1 · SM clock 1980 MHz while timing"),
+        (None, "Example GPU · driver 580.1"),
+    ],
+)
+def test_a_gpu_is_told_with_its_driver_and_clock(clock: tuple[int, int] | None, says: str) -> None:
+    device = replace(factory.GPU, sm_clock_mhz=clock)
+    assert render.device_line(device) == says
+    assert f"\n{says}\n" in shown(factory.on_gpu(device=device))
+
+
+def test_a_cpu_has_no_line_of_its_own() -> None:
+    assert render.device_line(factory.CPU) is None
+    assert "driver" not in shown(factory.accepted())
+
+
+def test_a_finding_about_the_run_has_no_line_number() -> None:
+    overlap = Finding("overlapped-calls", "kernel.py", None, "n=7: a call takes 120.00 µs when it is alone")
+    text = shown(factory.on_gpu(findings=(overlap,)))
+    assert "finding  kernel.py  overlapped-calls: n=7: a call takes 120.00 µs when it is alone" in text
+
+
+@pytest.mark.parametrize("width", [80, 92, 104, 108, 120, 132])
+def test_nothing_of_a_gpu_s_table_is_cut_at_any_width(width: int) -> None:
+    text = shown(factory.on_gpu(), width)
+    for part in (
+        "rows=1024",
+        "131.82 µs",
+        "[131.69, 131.95]",
+        "1.414x",
+        "[1.412, 1.416]",
+        "graph",
+        "correct",
+    ):
+        assert part in text
+    assert "…" not in text
 
 
 def test_how_many_calls_were_checked_in_full_is_said() -> None:

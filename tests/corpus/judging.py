@@ -19,6 +19,15 @@ def stated(file: Path, key: str) -> str:
     return found.group(1)
 
 
+def files(folder: str) -> list[Path]:
+    """The files of corpus/FOLDER that are judged on a CPU; those for a GPU are judged by tests/gpu."""
+    return [
+        file
+        for file in sorted((CORPUS / folder).glob("*.py"))
+        if re.search(r"^DEVICE: gpu$", file.read_text(), re.MULTILINE) is None
+    ]
+
+
 def judged(file: Path, device: CpuDevice, timed: bool) -> Verdict:
     given = verdict(find(stated(file, "PROBLEM")), read_submission(file), device, timed=timed)
     device.warm_up(1)

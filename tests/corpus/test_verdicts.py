@@ -8,10 +8,10 @@ import pytest
 from hotlap.model import Kind, Status
 from hotlap.referee import sandbox
 from hotlap.referee.device import CpuDevice, open_device
-from tests.corpus.judging import CORPUS, gains_nothing, judged, stated
+from tests.corpus.judging import CORPUS, files, gains_nothing, judged, stated
 
-EXPLOITS = sorted((CORPUS / "exploits").glob("*.py"))
-HONEST = sorted((CORPUS / "honest").glob("*.py"))
+EXPLOITS = files("exploits")
+HONEST = files("honest")
 
 
 @pytest.fixture(scope="module")

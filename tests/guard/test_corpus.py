@@ -17,7 +17,7 @@ def header(path: Path) -> dict[str, str]:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_corpus_file_starts_with_its_verdict_and_problem(path: Path) -> None:
     first, second = path.read_text().splitlines()[:2]
-    assert re.fullmatch(r'"""EXPECT: (accepted|wrong|failed)', first)
+    assert re.fullmatch(r'"""EXPECT: (accepted|wrong|failed|void)(\|(accepted|wrong|failed|void))*', first)
     assert re.fullmatch(r"PROBLEM: basics/\w+", second)
 
 

@@ -13,7 +13,7 @@ from hotlap.model import Cost, Problem, Submission, TensorSpec, Tolerance
 from hotlap.problems.reference import Reference
 from hotlap.referee import build
 from hotlap.referee.limits import Limits
-from hotlap.referee.referee import load
+from hotlap.referee.loading import load
 from hotlap.referee.rng import Rng
 from hotlap.referee.rounds import Assignment, RoundResult, Vault, draw_vault
 from hotlap.referee.seat import Seat

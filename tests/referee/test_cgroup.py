@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hotlap.referee import sandbox
-from hotlap.referee.cgroup import PREFIX, Cgroup, hierarchies, sweep
+from hotlap.referee.cgroup import PREFIX, Cgroup, _delegating, hierarchies, sweep
 
 BUSY = ["sh", "-c", "while :; do :; done"]
 STUBBORN = ["sh", "-c", "trap '' TERM INT HUP; setsid sh -c \"trap '' TERM; sleep 600\" & wait; sleep 600"]
@@ -225,3 +225,53 @@ def test_a_group_can_be_kept_to_its_cores(start: Callable[[Cgroup, list[str]], S
         wait_until(lambda: os.sched_getaffinity(process.pid) == {cores[-1]}, "it moves")
     finally:
         group.close()
+
+
+# --- version 2: where groups with controllers can be made -------------------------------------------
+
+BOTH = "cpuset memory pids"
+
+
+def tree(root: Path, handed: dict[str, str]) -> Path:
+    """Folders root/a/b/c as version 2 shows them, with what each hands on; returns the lowest, our own.
+
+    A level that is not named cannot be written to: it has no list of processes.
+    """
+    folder = root
+    for name in ("", "a", "b", "c"):
+        folder = folder / name
+        folder.mkdir(exist_ok=True)
+        (folder / "cgroup.subtree_control").write_text(handed.get(name, BOTH))
+        if name in handed:
+            (folder / "cgroup.procs").touch()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("handed", "expected"),
+    [
+        ({"": BOTH, "a": BOTH, "b": BOTH, "c": BOTH}, "a/b/c"),
+        ({"": BOTH, "a": BOTH, "b": BOTH, "c": ""}, "a/b"),
+        ({"": BOTH, "a": "pids memory", "b": "", "c": ""}, "a"),
+        ({"": BOTH, "a": "", "b": "", "c": ""}, "."),
+        ({"": "", "a": "", "b": "", "c": ""}, "a/b/c"),
+        ({"": "", "a": "memory", "b": "pids", "c": ""}, "a/b/c"),
+        ({"": BOTH, "c": ""}, "."),
+        ({"c": ""}, "a/b/c"),
+    ],
+)
+def test_the_nearest_group_that_hands_controllers_on_and_can_be_written_is_used(
+    tmp_path: Path, handed: dict[str, str], expected: str
+) -> None:
+    own = tree(tmp_path, handed)
+    assert _delegating(own, tmp_path) == tmp_path / expected
+
+
+def test_no_group_above_the_root_is_used(tmp_path: Path) -> None:
+    own = tree(tmp_path, {"": BOTH, "a": "", "b": "", "c": ""})
+    assert _delegating(own, tmp_path / "a") == own
+
+
+def test_a_group_whose_folder_is_not_there_is_its_own(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    assert _delegating(gone, tmp_path) == gone

@@ -107,7 +107,11 @@ def test_a_baseline_s_seat_is_kept_for_the_same_problem_only() -> None:
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("cuda:0", "only `cpu` is refereed"), ("tpu", "does not exist; allowed: cpu"), ("", "does not exist")],
+    [
+        ("cuda:99", "NVIDIA GPU|cuda-bindings|driver|does not exist"),
+        ("tpu", "does not exist; allowed: cpu, cuda"),
+        ("", "does not exist"),
+    ],
 )
 def test_another_device_is_a_usage_error(name: str, message: str) -> None:
     with pytest.raises(UsageError, match=message), open_device(name):

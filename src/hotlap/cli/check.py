@@ -8,11 +8,12 @@ import typer
 from rich.text import Text
 
 from hotlap.cli import console, options, text
-from hotlap.cli.judging import DEFAULT_DEVICE, judge_target, print_verdict
+from hotlap.cli.judging import DEFAULT_DEVICE, FIRST_GPU, judge_target, print_verdict
 from hotlap.cli.progress import reporting
 from hotlap.cli.target import resolve
 from hotlap.cli.text import clean
 from hotlap.errors import UsageError
+from hotlap.model import Run
 
 if TYPE_CHECKING:
     from hotlap.referee.replay import ReplayResult
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 EPILOG = options.examples(
     "hotlap check basics/softmax kernel.py",
     "hotlap check kernel.py",
+    "hotlap check basics/softmax kernel.py --device cuda",
     "hotlap check --replay 01JD3W8Q4N:2    dumps the inputs of the failing call",
 )
 
@@ -55,12 +57,12 @@ def check(
     json: options.JsonFlag = False,
     verbose: options.Verbose = False,
 ) -> None:
-    """Check that a kernel is right, without timing it. Triton files are interpreted on a CPU.
+    """Check that a kernel is right, without timing it. On a CPU Triton files are interpreted.
 
     Exit code: 0 accepted; 1 wrong or failed; 2 usage or problem; 3 void (not the kernel's fault).
     """
     if replay is not None:
-        _replay(replay, first, device or DEFAULT_DEVICE, out, as_json=json, verbose=verbose)
+        _replay(replay, first, device, out, as_json=json, verbose=verbose)
         return
     if first is None:
         raise UsageError("no kernel named. Say `hotlap check PROBLEM FILE` or `hotlap check --replay RUN`")
@@ -82,21 +84,28 @@ def parse_replay(named: str) -> tuple[str, int | None]:
 
 
 def _replay(
-    named: str, first: str | None, device: str, out: Path | None, *, as_json: bool, verbose: bool
+    named: str, first: str | None, device: str | None, out: Path | None, *, as_json: bool, verbose: bool
 ) -> None:
     run_id, workload = parse_replay(named)
     if first is not None:
         raise UsageError(f"--replay {run_id} takes problem and kernel from the run: leave {first!r} out")
+    from hotlap import runs
     from hotlap.referee.device import open_device
     from hotlap.verdict import replay
 
-    with reporting(verbose=verbose) as report, open_device(device, on_wait=report.waiting) as opened:
+    name = device or device_of(runs.load(run_id))
+    with reporting(verbose=verbose) as report, open_device(name, on_wait=report.waiting) as opened:
         result = replay(run_id, workload, opened, out or Path(f"replay-{run_id}"))
     if as_json:
         console.print_json(replay_summary(result))
     else:
         console.stdout().print(Text(clean(told(result))), soft_wrap=True)
     raise typer.Exit(console.ACCEPTED if result.wrong is None else console.REJECTED)
+
+
+def device_of(run: Run) -> str:
+    """Where a run is replayed unless the command line says: on the kind of device that it ran on."""
+    return FIRST_GPU if run.device.kind == "cuda" else DEFAULT_DEVICE
 
 
 def replay_summary(result: "ReplayResult") -> dict[str, Any]:

@@ -19,7 +19,7 @@ from hotlap.errors import HarnessError
 from hotlap.model import Calibration, Problem, Status, Verdict
 
 if TYPE_CHECKING:
-    from hotlap.referee.device import CpuDevice
+    from hotlap.referee.device import Device
 
 EPILOG = options.examples("hotlap demo", "hotlap demo --json | jq '.[] | [.submission.file, .status]'")
 
@@ -164,7 +164,7 @@ class Teller:
         self._out.print(Group(render.verdict_line(verdict), Text("")), crop=False)
 
 
-def _calibration(opened: "CpuDevice", report: Reporter, teller: Teller | None) -> Calibration:
+def _calibration(opened: "Device", report: Reporter, teller: Teller | None) -> Calibration:
     """The stored calibration of the device, or a new one, which is then stored."""
     from hotlap.calibrate import calibrate, load_calibration
 
@@ -177,7 +177,7 @@ def _calibration(opened: "CpuDevice", report: Reporter, teller: Teller | None) -
 
 
 def judge_case(
-    case: Case, opened: "CpuDevice", calibration: Calibration, report: Reporter, teller: Teller | None
+    case: Case, opened: "Device", calibration: Calibration, report: Reporter, teller: Teller | None
 ) -> Verdict:
     """The verdict on one kernel of the demo, told to whoever watches."""
     from hotlap.problems.find import find

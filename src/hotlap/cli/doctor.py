@@ -14,13 +14,13 @@ from hotlap.cli.text import clean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hotlap.referee.doctor import Probe
+    from hotlap.referee.probe import Probe
 
 EPILOG = options.examples("hotlap doctor", "hotlap doctor --json | jq '.probes[] | select(.ok | not)'")
 
 
 def doctor(json: options.JsonFlag = False) -> None:
-    """Probe this machine: sandbox, freezer, limits, compilers, libraries.
+    """Probe this machine: sandbox, freezer, limits, compilers, GPU, libraries.
 
     Exit code: 0 when everything essential works, else 3.
     """

@@ -17,6 +17,7 @@ from hotlap.model import Problem
 EPILOG = options.examples(
     "hotlap init basics/softmax                    writes softmax/kernel.py and softmax/statement.md",
     "hotlap init basics/softmax fast --lang cpp    writes fast/kernel.cpp and fast/statement.md",
+    "hotlap init basics/softmax gpu --lang cuda    writes gpu/kernel.cu and gpu/statement.md",
 )
 
 
@@ -25,9 +26,17 @@ class Language(StrEnum):
 
     python = "python"
     cpp = "cpp"
+    triton = "triton"
+    cuda = "cuda"
 
 
-_FILES = {Language.python: "kernel.py", Language.cpp: "kernel.cpp"}
+# The starter of a language. It is written as kernel.* with the same ending.
+_STARTERS = {
+    Language.python: "kernel.py",
+    Language.cpp: "kernel.cpp",
+    Language.triton: "kernel_triton.py",
+    Language.cuda: "kernel.cu",
+}
 
 
 def init(
@@ -44,12 +53,13 @@ def init(
     found = find(problem)
     target = folder or Path(found.name)
     name = directive_name(found)
+    file = f"kernel{Path(_STARTERS[lang]).suffix}"
     files = {
-        _FILES[lang]: starter(found, _FILES[lang], name),
+        file: starter(found, _STARTERS[lang], name),
         "statement.md": found.statement.rstrip("\n") + "\n",
     }
     write(target, files)
-    kernel = target / _FILES[lang]
+    kernel = target / file
     if json:
         written = [str(target / file) for file in files]
         console.print_json({"problem": found.id, "folder": str(target), "files": written})
@@ -69,7 +79,7 @@ def starter(problem: Problem, file: str, name: str) -> str:
     try:
         source = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        present = sorted(p.name for p in path.parent.glob("kernel.*")) if path.parent.is_dir() else []
+        present = sorted(p.name for p in path.parent.glob("kernel*.*")) if path.parent.is_dir() else []
         raise UsageError(
             f"{short_name(problem)} has no starter {file}; it has {', '.join(present) or 'none'}. "
             f"`hotlap show {short_name(problem)} --prototype` prints what to implement"

@@ -3,9 +3,10 @@
 from hotlap.cli import console, render
 from hotlap.cli.progress import reporting
 from hotlap.cli.target import Target
-from hotlap.model import Verdict
+from hotlap.model import Submission, Verdict
 
 DEFAULT_DEVICE = "cpu"
+FIRST_GPU = "cuda:0"
 
 
 def judge_target(
@@ -27,10 +28,11 @@ def judge_target(
 
     problem = find(target.problem)
     submission = read_submission(target.file, author)
-    warm = timed + (submission.lang == "python")  # the baseline's contestant and the author's
+    name = device or target.device or default_device(submission)
+    warm = warm_contestants(name, submission, timed=timed)
     with (
         reporting(verbose=verbose) as report,
-        open_device(device or target.device or DEFAULT_DEVICE, on_wait=report.waiting, warm=warm) as opened,
+        open_device(name, on_wait=report.waiting, warm=warm) as opened,
     ):
         from hotlap.calibrate import load_calibration
 
@@ -44,6 +46,21 @@ def judge_target(
             progress=report,
             baseline=baseline,
         )
+
+
+def default_device(submission: Submission) -> str:
+    """Where a submission is judged unless the command line or the file says: CUDA on a GPU; Triton there too,
+    or on the CPU of a machine without one, where `check` interprets it; all else on the CPU."""
+    from hotlap.referee.doctor_cuda import has_gpu
+
+    on_gpu = submission.lang == "cu" or (submission.lang == "triton" and has_gpu())
+    return FIRST_GPU if on_gpu else DEFAULT_DEVICE
+
+
+def warm_contestants(device: str, submission: Submission, *, timed: bool) -> int:
+    """How many contestants to start at once: the baseline's where it is timed, and the author's. On a CPU a
+    C++ kernel gets one without torch, and an interpreted Triton kernel one of its own: neither can wait."""
+    return timed + (device != DEFAULT_DEVICE or submission.lang == "python")
 
 
 def print_verdict(given: Verdict, *, as_json: bool) -> None:

@@ -40,7 +40,9 @@ DeviceName = Annotated[
     str | None,
     typer.Option(
         "--device",
-        help="cpu. Default: the directive of the FILE, where there is one, else cpu.",
+        metavar="cpu|cuda|cuda:N",
+        help="Where to judge; cuda is cuda:0. Default: what the FILE's directive names; else cuda:0 for .cu, "
+        "and for Triton where there is a GPU; else cpu.",
         show_default=False,
     ),
 ]

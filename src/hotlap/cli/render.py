@@ -17,6 +17,7 @@ from hotlap.model import (
     Bandwidth,
     Calibration,
     Device,
+    Finding,
     Interval,
     Kind,
     Status,
@@ -34,11 +35,16 @@ STATUS_STYLES = {
     "void": "bold magenta",
 }
 
-# Below these widths an interval goes under its estimate, and the 5th percentile goes.
+# Below these widths an interval goes under its estimate; the 5th percentile goes, or on a GPU the error, and
+# the mode goes under the kind. A table with modes needs more.
 _WIDE = 108
-_ROOM_FOR_P05 = 92
+_ROOMY = 92
+_FOR_MODE = 12
 
 _FAULTS_SHOWN = 3
+
+# Significant digits of a time. Intervals of a GPU may be ±0.1 %, which four digits of 1.000 ms would hide.
+_DIGITS = {"cpu": 4, "cuda": 5}
 
 _NO_SANDBOX = (
     "warning: NO SANDBOX. The kernel ran with your rights: your files, your network. "
@@ -50,7 +56,8 @@ def verdict(given: Verdict, width: int) -> Group:
     """The table of workloads, the line of verdict, then the detail."""
     parts: list[RenderableType] = []
     if given.workloads:
-        parts += [workload_table(given.workloads, width), *absences(given), Text("")]
+        digits = _DIGITS.get(given.device.kind, 4)
+        parts += [workload_table(given.workloads, width, digits), *absences(given), Text("")]
     parts += [verdict_line(given), *details(given)]
     return Group(*parts)
 
@@ -67,7 +74,7 @@ def verdict_line(given: Verdict) -> Text:
         no_wrap=True,  # a terminal may break it, a pipe gets one line
         overflow="ignore",
     )
-    for part in [*_reason_head(given), *_score_parts(given), device_name(given.device)]:
+    for part in [*_reason_head(given), *_score_parts(given), *_claim(given), device_name(given.device)]:
         line.append("  ").append_text(_text(part))
     return line
 
@@ -78,13 +85,18 @@ def _reason_head(given: Verdict) -> list[str]:
     return [(given.reason or "no reason given").splitlines()[0]]
 
 
+def _claim(given: Verdict) -> list[str]:
+    return ["SELF-REPORTED, no score"] if given.trust is Trust.self_reported else []
+
+
 def _score_parts(given: Verdict) -> list[str]:
     score = given.score
     if score is None:
         return []
     n = _fewest_rounds(given.workloads)
-    bounds = text.time_bounds(score.time_ns, score.ci_low_ns, score.ci_high_ns)
-    parts = [f"{text.time(score.time_ns)} {bounds}" + (f" n={n}" if n is not None else "")]
+    digits = _DIGITS.get(given.device.kind, 4)
+    bounds = text.time_bounds(score.time_ns, score.ci_low_ns, score.ci_high_ns, digits)
+    parts = [f"{text.time(score.time_ns, digits)} {bounds}" + (f" n={n}" if n is not None else "")]
     if score.speedup is not None:
         parts.append(f"{_speedup(score.speedup, score.speedup_ci, ' ', ' vs baseline')}")
     if score.floor_fraction is not None:
@@ -101,34 +113,66 @@ def device_name(device: Device) -> str:
     return f"{device.name}, {device.cores} cores" if device.kind == "cpu" else device.name
 
 
+def device_line(device: Device) -> str | None:
+    """What a GPU's times depend on: name, driver, clock while timing. None for a CPU."""
+    if device.kind == "cpu":
+        return None
+    parts = [device.name, f"driver {device.driver}"]
+    if device.sm_clock_mhz is not None:
+        low, high = device.sm_clock_mhz
+        clock = f"{low}" if low == high else f"{low} to {high}"
+        parts.append(f"SM clock {clock} MHz while timing")
+    return " · ".join(parts)
+
+
 # --- the table -----------------------------------------------------------------------------------
 
 
-def workload_table(workloads: Sequence[WorkloadVerdict], width: int) -> Table:
-    """A row a workload. Columns of times appear only where something was timed."""
+def workload_table(workloads: Sequence[WorkloadVerdict], width: int, digits: int = 4) -> Table:
+    """A row a workload, times with so many significant digits.
+
+    Columns of times appear only where something was timed, claims only where nothing was, modes only on a
+    GPU, the 5th percentile only on a CPU, where the scatter of rounds is wide.
+    """
     timed = any(w.time_ns is not None for w in workloads)
-    with_p05 = width >= _ROOM_FOR_P05 and any(w.time_ns and w.time_ns.p05 is not None for w in workloads)
+    claimed = not timed and any(w.claimed_time_ns is not None for w in workloads)
+    with_mode = any(w.mode is not None for w in workloads)
+    width -= _FOR_MODE if with_mode else 0
+    roomy = width >= _ROOMY
+    with_p05 = roomy and not with_mode and any(w.time_ns and w.time_ns.p05 is not None for w in workloads)
+    with_error = roomy or not with_mode
     gap = " " if width >= _WIDE else "\n"
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("workload", no_wrap=True)
     table.add_column("axes", overflow="fold")
+    if with_mode and roomy:
+        table.add_column("mode", no_wrap=True)
+    if claimed:
+        table.add_column("time CLAIMED", no_wrap=True)
     if timed:
         table.add_column("time", no_wrap=True)
         if with_p05:
             table.add_column("p5", no_wrap=True)
         table.add_column("vs baseline", no_wrap=True)
         table.add_column("of floor", justify="right", no_wrap=True)
-    table.add_column("error/tol", justify="right", no_wrap=True)
+    if with_error:
+        table.add_column("error/tol", justify="right", no_wrap=True)
     table.add_column("status", no_wrap=True)
     for workload in workloads:
-        cells = [_text(workload.kind.value), _text(text.axes(workload.axes))]
+        under = f"\n{workload.mode}" if workload.mode and not roomy else ""
+        cells = [_text(workload.kind.value + under), _text(text.axes(workload.axes))]
+        if with_mode and roomy:
+            cells.append(_text(workload.mode or ABSENT))
+        if claimed:
+            cells.append(_text(text.time(workload.claimed_time_ns, digits)))
         if timed:
-            cells.append(_text(_time(workload.time_ns, gap)))
+            cells.append(_text(_time(workload.time_ns, gap, digits)))
             if with_p05:
                 cells.append(_text(text.time(workload.time_ns.p05 if workload.time_ns else None)))
             cells.append(_text(_speedup(workload.speedup, workload.speedup_ci, gap)))
             cells.append(_text(text.percent(floor_fraction(workload))))
-        cells.append(_text(text.number(workload.error_over_tolerance)))
+        if with_error:
+            cells.append(_text(text.number(workload.error_over_tolerance)))
         cells.append(_status(workload.status))
         table.add_row(*cells)
     return table
@@ -141,11 +185,11 @@ def floor_fraction(workload: WorkloadVerdict) -> float | None:
     return workload.floor_ns / workload.time_ns.estimate
 
 
-def _time(interval: Interval | None, gap: str) -> str:
+def _time(interval: Interval | None, gap: str, digits: int) -> str:
     if interval is None:
         return ABSENT
-    bounds = text.time_bounds(interval.estimate, interval.ci_low, interval.ci_high)
-    return f"{text.time(interval.estimate)}{gap}{bounds}"
+    bounds = text.time_bounds(interval.estimate, interval.ci_low, interval.ci_high, digits)
+    return f"{text.time(interval.estimate, digits)}{gap}{bounds}"
 
 
 def _speedup(value: float | None, bounds: tuple[float, float] | None, gap: str, after: str = "") -> str:
@@ -177,6 +221,7 @@ def absences(given: Verdict) -> list[Text]:
 def details(given: Verdict) -> list[RenderableType]:
     """What belongs under the line: reasons, traceback, output, findings, gaps, and where the time went."""
     parts: list[RenderableType] = []
+    parts += self_reported_warning(given)
     parts += _rest_of_reason(given)
     parts += _workload_errors(given)
     if given.fault is not None and given.status is Status.void:
@@ -186,18 +231,26 @@ def details(given: Verdict) -> list[RenderableType]:
         parts += _block("detail", given.detail)
     if given.output:
         parts += _block("output of the kernel", given.output)
-    parts += [_finding(f.rule, f.file, f.line, f.fact) for f in given.findings]
+    parts += [_finding(found) for found in given.findings]
     parts += sandbox_warnings(given)
-    if given.trust is Trust.self_reported:
-        why = given.trust_reason or "the referee did not hold the clock"
-        parts.append(_warning(f"self-reported, so it never ranks: {why}"))
     parts += _checked(given)
     if given.status is Status.wrong:
         parts.append(
             Text(f"next: hotlap check --replay {given.run}    writes what went in and came out", style="dim")
         )
+    if (line := device_line(given.device)) is not None:
+        parts.append(Text(clean(line, one_line=True), style="dim"))
     parts.append(_footer(given))
     return parts
+
+
+def self_reported_warning(given: Verdict) -> list[Text]:
+    """Loud where the times are the kernel's own word, with the reason."""
+    if given.trust is not Trust.self_reported:
+        return []
+    why = given.trust_reason or "the referee did not hold the clock"
+    said = f"warning: SELF-REPORTED: {why}. Times are what the kernel's own process claims; they never rank"
+    return [Text(clean(said), style="bold red")]
 
 
 def _rest_of_reason(given: Verdict) -> list[Text]:
@@ -226,8 +279,9 @@ def _block(title: str, body: str) -> list[RenderableType]:
     ]
 
 
-def _finding(rule: str, file: str, line: int, fact: str) -> Text:
-    return Text.assemble(("finding  ", "cyan"), _text(f"{file}:{line}  {rule}: {fact}"))
+def _finding(found: Finding) -> Text:
+    where = found.file if found.line is None else f"{found.file}:{found.line}"
+    return Text.assemble(("finding  ", "cyan"), _text(f"{where}  {found.rule}: {found.fact}"))
 
 
 def sandbox_warnings(given: Verdict) -> list[Text]:

@@ -12,6 +12,7 @@ from hotlap.cli.target import resolve
 EPILOG = options.examples(
     "hotlap run basics/softmax kernel.py",
     "hotlap run kernel.py    when it starts with: #! hotlap problem basics/softmax",
+    "hotlap run basics/softmax kernel.py --device cuda",
     "hotlap run basics/softmax kernel.cpp --json | jq .score.speedup",
 )
 

@@ -1,6 +1,7 @@
 """`hotlap show`: one problem, as its author states it and as the referee holds it."""
 
 from dataclasses import asdict
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -15,37 +16,70 @@ from hotlap.cli.options import short_name
 from hotlap.cli.text import clean
 from hotlap.model import Problem, TensorSpec
 
-EPILOG = options.examples("hotlap show basics/softmax", "hotlap show basics/softmax --prototype")
+EPILOG = options.examples(
+    "hotlap show basics/softmax",
+    "hotlap show basics/softmax --prototype",
+    "hotlap show basics/softmax --prototype --lang cu",
+)
+
+
+class PrototypeLanguage(StrEnum):
+    """Languages whose prototypes differ."""
+
+    cpp = "cpp"
+    cu = "cu"
+    python = "python"
 
 
 def show(
     problem: options.ProblemName,
     prototype: Annotated[
-        bool, typer.Option("--prototype", help="Only the C prototype that a .cpp kernel implements.")
+        bool, typer.Option("--prototype", help="Only the prototype that a kernel implements.")
     ] = False,
+    lang: Annotated[
+        PrototypeLanguage, typer.Option("--lang", help="Language of the prototype.")
+    ] = PrototypeLanguage.cpp,
     json: options.JsonFlag = False,
 ) -> None:
     """Show a problem: statement, signature, workloads, tolerance, cost."""
     from hotlap.problems.find import find
-    from hotlap.problems.prototype import c_prototype, python_prototype
 
     found = find(problem)
     if json:
-        console.print_json(description(found, c_prototype(found), python_prototype(found)))
+        console.print_json(description(found))
     elif prototype:
-        print(clean(c_prototype(found)))
+        print(clean(prototypes(found)[lang]))
     else:
-        console.stdout().print(page(found, c_prototype(found), python_prototype(found)))
+        console.stdout().print(page(found))
 
 
-def description(problem: Problem, c_text: str, python_text: str) -> dict[str, Any]:
-    """What `show --json` prints: the problem's fields, its id, both prototypes."""
+def prototypes(problem: Problem) -> dict[PrototypeLanguage, str]:
+    """What a kernel implements, in each language."""
+    from hotlap.problems.prototype import c_prototype, python_prototype
+
+    return {
+        PrototypeLanguage.cpp: c_prototype(problem),
+        PrototypeLanguage.cu: c_prototype(problem, "cu"),
+        PrototypeLanguage.python: python_prototype(problem),
+    }
+
+
+def description(problem: Problem) -> dict[str, Any]:
+    """What `show --json` prints: the problem's fields, its id, its prototypes."""
     fields = asdict(problem) | {"folder": str(problem.folder)}
-    return {"id": problem.id} | fields | {"c_prototype": c_text, "python_prototype": python_text}
+    texts = prototypes(problem)
+    return {
+        "id": problem.id,
+        **fields,
+        "c_prototype": texts[PrototypeLanguage.cpp],
+        "cuda_prototype": texts[PrototypeLanguage.cu],
+        "python_prototype": texts[PrototypeLanguage.python],
+    }
 
 
-def page(problem: Problem, c_text: str, python_text: str) -> Group:
+def page(problem: Problem) -> Group:
     """The whole page of one problem."""
+    texts = prototypes(problem)
     parts: list[RenderableType] = [
         Text.assemble((short_name(problem), "bold"), f"  {clean(problem.title)}"),
         Text(clean(f"{problem.id}  {' '.join(problem.tags)}"), style="dim"),
@@ -54,9 +88,11 @@ def page(problem: Problem, c_text: str, python_text: str) -> Group:
         _heading("tensors"),
         tensor_table(problem),
         _heading("python"),
-        _code(python_text),
+        _code(texts[PrototypeLanguage.python]),
         _heading("c++"),
-        _code(c_text),
+        _code(texts[PrototypeLanguage.cpp]),
+        _heading("cuda"),
+        _code(texts[PrototypeLanguage.cu]),
         _heading("tolerance"),
         Text(clean(tolerance(problem))),
         _heading("cost of one call"),

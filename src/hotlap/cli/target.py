@@ -67,11 +67,11 @@ def _head(file: Path) -> str:
     """The start of a file, for its directives; faults of the text itself are the verdict's business."""
     if not file.is_file():  # a pipe or a device could be read for ever
         found = "not a file" if file.exists() else "no such file"
-        raise UsageError(f"{file}: {found}. Name a source file (.py, .cpp) that can be read")
+        raise UsageError(f"{file}: {found}. Name a source file (.py, .cpp, .cu) that can be read")
     try:
         with file.open("rb") as stream:
             return stream.read(_HEAD_BYTES).decode("utf-8", errors="replace")
     except OSError as error:
         raise UsageError(
-            f"{file}: {error.strerror or error}. Name a source file (.py, .cpp) that can be read"
+            f"{file}: {error.strerror or error}. Name a source file (.py, .cpp, .cu) that can be read"
         ) from error

@@ -15,6 +15,7 @@ import os
 import signal
 import socket
 import sys
+import tarfile
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,6 +23,9 @@ from types import ModuleType
 from typing import Any
 
 from hotlap.contestant import limits, wire
+from hotlap.contestant.cuda import CudaFailed
+from hotlap.contestant.gpu import GpuRounds
+from hotlap.contestant.unshared import Unshared
 
 MESSAGE_CHARS, TRACEBACK_CHARS = 4096, 16384
 PROT_READ, PROT_WRITE = 1, 2
@@ -97,7 +101,6 @@ class PythonKernel:
         self.tensors = [[m and m.tensor(self.torch, i) for m in inputs] for i in range(slots)]
         per_slot = [tuple(m.tensor(self.torch, i) for m in outputs) for i in range(slots)]
         self.outs = [outs[0] if len(outs) == 1 else outs for outs in per_slot]
-        self.n_outputs = len(outputs)
 
     def ready(self, scalars: Sequence[Sequence[float]]) -> None:
         """Free the last round's results and put this round's scalars among the arguments."""
@@ -124,7 +127,7 @@ class PythonKernel:
             return []
         first = self.results[0]
         try:
-            if self.n_outputs == 1:
+            if not isinstance(first, tuple) or len(first) == 1:
                 where = address_reader(first[0] if isinstance(first, tuple) else first)
                 return [where(r[0] if isinstance(r, tuple) else r) for r in self.results]
             readers = [address_reader(r) for r in first]
@@ -146,6 +149,7 @@ class CompiledKernel:
     """A shared library built from C++; its loop over the calls is part of the build."""
 
     style = "c"
+    results: Sequence[Any] = ()
 
     def __init__(self, path: Path, axes_names: Sequence[str]):
         library = ctypes.CDLL(str(path))
@@ -193,10 +197,28 @@ class CompiledKernel:
         return []
 
 
+class CudaKernel(CompiledKernel):
+    """A shared library built from CUDA C++; it launches on torch's current stream."""
+
+    def __init__(self, path: Path, axes_names: Sequence[str], torch: Any):
+        super().__init__(path, axes_names)
+        self.torch = torch
+        self.error_name = ctypes.CDLL(str(path)).hotlap_error_name
+        self.error_name.restype = ctypes.c_char_p
+
+    def run(self, calls: int) -> None:
+        stream = ctypes.c_void_p(self.torch.cuda.current_stream().cuda_stream)
+        code = self.calls(self.table, self.axes, ctypes.c_int64(calls), stream)
+        if code:
+            name = (self.error_name(code) or b"no CUDA error").decode(errors="replace")
+            raise ContractError(f"kernel returned {code} ({name}); it must return 0")
+
+
 class NoKernel:
     """The null seat: rounds of no calls, to measure what an empty round costs."""
 
     style = "null"
+    results: Sequence[Any] = ()
 
     def attach(self, inputs: Sequence[Mapping | None], outputs: Sequence[Mapping], slots: int) -> None:
         pass
@@ -217,7 +239,14 @@ class NoKernel:
         return []
 
 
-Kernel = PythonKernel | CompiledKernel | NoKernel
+Kernel = PythonKernel | CompiledKernel | NoKernel | Unshared
+
+
+def unpack_caches(archive: Path) -> None:
+    """Put what an earlier process of the same submission compiled where its compilers look for it."""
+    if archive.is_file():
+        with tarfile.open(archive) as tar:
+            tar.extractall("/tmp", filter="data")
 
 
 def parameters(function: Callable[..., object]) -> Sequence[str]:
@@ -241,6 +270,8 @@ def import_file(path: Path) -> ModuleType:
 def address_reader(value: Any) -> Callable[[Any], int]:
     if hasattr(value, "data_ptr"):
         return type(value).data_ptr  # type: ignore[no-any-return]
+    if hasattr(value, "__cuda_array_interface__"):
+        return lambda array: int(array.__cuda_array_interface__["data"][0])
     return lambda array: int(array.__array_interface__["data"][0])
 
 
@@ -256,15 +287,15 @@ def layout(value: Any) -> dict[str, Any]:
             "shape": list(value.shape),
             "strides": [s * size for s in value.stride()],
         }
-    interface = getattr(value, "__array_interface__", None)
-    if isinstance(interface, dict):
-        return {
-            "type": name,
-            "dtype": str(value.dtype),
-            "device": "cpu",
-            "shape": list(value.shape),
-            "strides": list(value.strides),
-        }
+    for device, attribute in (("cuda:0", "__cuda_array_interface__"), ("cpu", "__array_interface__")):
+        if isinstance(getattr(value, attribute, None), dict):
+            return {
+                "type": name,
+                "dtype": str(value.dtype),
+                "device": device,
+                "shape": list(value.shape),
+                "strides": list(value.strides),
+            }
     return {"type": name}
 
 
@@ -281,7 +312,7 @@ def describe(error: BaseException, phase: str) -> dict[str, Any]:
     if isinstance(error, SyntaxError):
         where = f"{os.path.basename(error.filename or '?')}, line {error.lineno}"
         text = f"SyntaxError: {error.msg} ({where})"
-    elif isinstance(error, ContractError):
+    elif isinstance(error, ContractError | CudaFailed):
         text = str(error)
     else:
         said = words(error)
@@ -295,26 +326,31 @@ def describe(error: BaseException, phase: str) -> dict[str, Any]:
         "phase": phase,
         "type": type(error).__name__,
         "message": text[:MESSAGE_CHARS],
-        "traceback": "" if isinstance(error, ContractError) else trace[-TRACEBACK_CHARS:],
+        "traceback": "" if isinstance(error, ContractError | CudaFailed) else trace[-TRACEBACK_CHARS:],
     }
 
 
 class Contestant:
     """State of one contestant process between messages."""
 
-    def __init__(self, channel: wire.Channel, torch: Any):
-        self.channel, self.torch = channel, torch
+    def __init__(self, channel: wire.Channel, torch: Any, gpu: GpuRounds | None, is_unshared: bool):
+        self.channel, self.torch, self.gpu, self.is_unshared = channel, torch, gpu, is_unshared
         self.kernel: Kernel = NoKernel()
         self.mappings: list[Mapping] = []
         self.control = 0
 
     def load(self, path: str, lang: str, axes_names: list[str]) -> dict[str, Any]:
+        unpack_caches(Path(path).parent / wire.CACHES)
         if lang == "cpp":
             self.kernel = CompiledKernel(Path(path), axes_names)
+        elif lang == "cu":
+            self.kernel = CudaKernel(Path(path), axes_names, self.torch)
         else:
             if self.torch is None:
                 self.torch = importlib.import_module("torch")
             self.kernel = PythonKernel(Path(path), self.torch)
+        if self.is_unshared:
+            self.kernel = Unshared(self.kernel, self.torch)
         return {"op": "loaded", "style": self.kernel.style}
 
     def open_control(self) -> dict[str, Any]:
@@ -330,6 +366,8 @@ class Contestant:
 
     def prepare(self, axes: dict[str, int]) -> dict[str, Any]:
         self.kernel.prepare(axes)
+        if self.gpu is not None:
+            self.gpu.cuda.synchronize()  # what prepare broke on the device shows here, not in a call
         return {"op": "prepared"}
 
     def attach(
@@ -367,13 +405,20 @@ class Contestant:
         return {"op": "finished", "number": number, "returned": kernel.returned()}
 
     def answer(self, message: dict[str, Any]) -> dict[str, Any]:
-        op = message.pop("op")
+        op, gpu = message.pop("op"), self.gpu
+        if gpu is not None and op == "flags":
+            return gpu.open_flags(**message)
+        if gpu is not None and op in ("attach", "capture", "round"):
+            do: Callable[..., dict[str, Any]] = getattr(gpu, op)
+            return do(self.kernel, **message)
         if op == "load":
             return self.load(**message)
         if op == "control":
             return self.open_control()
         if op == "prepare":
             return self.prepare(**message)
+        if op == "claim" and isinstance(self.kernel, Unshared):
+            return self.kernel.claim()
         if op == "attach":
             return self.attach(**message)
         return self.round(**message)
@@ -383,14 +428,16 @@ PHASES = {"load": "load", "prepare": "prepare"}
 
 
 def main(argv: list[str]) -> None:
-    """argv: descriptor of our socket, "torch" or "bare", JSON of resource limits."""
+    """argv: descriptor of our socket, "torch" or "bare", JSON of resource limits, and how device memory
+    is had: "cpu" not at all, "cuda" shared with the referee, "unshared" through the host's."""
     limits.lower(json.loads(argv[2]))
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     channel = wire.Channel(socket.socket(fileno=int(argv[0])), accept_fds=True)
     torch = None
     if argv[1] == "torch":
         torch = importlib.import_module("torch")
-    contestant = Contestant(channel, torch)
+    gpu = GpuRounds(channel, torch) if argv[3] == "cuda" else None
+    contestant = Contestant(channel, torch, gpu, argv[3] == "unshared")
     channel.send(op="hello")
     while True:
         try:

@@ -24,6 +24,7 @@ GO, DONE, POINTERS = 0, 4096, 8192
 MAX_CALLS = 512
 MAX_OUTPUTS = 16
 CONTROL_BYTES = POINTERS + 8 * MAX_CALLS * MAX_OUTPUTS
+CACHES = "caches.tar"  # beside the kernel: what its last process compiled
 RAISED = 1 << 63  # set in DONE when a call raised: the message that follows says what
 
 

@@ -30,6 +30,14 @@ _C_TYPES: Mapping[str, CTypes] = {
 }
 
 
+_CUDA_HEADERS: Mapping[str, str] = {
+    "float16": "cuda_fp16.h",
+    "bfloat16": "cuda_bf16.h",
+    "float8_e4m3fn": "cuda_fp8.h",
+    "float8_e5m2": "cuda_fp8.h",
+}
+
+
 def c_types(dtype: str) -> CTypes:
     """The C types of a tensor's elements; .cpp sees the bits of types that C++ does not have."""
     return _C_TYPES[dtype]
@@ -40,6 +48,12 @@ def c_scalar(dtype: str) -> str:
     if dtype == "bool":
         return "uint8_t"
     return "double" if is_float(dtype) else "int64_t"
+
+
+def cuda_headers(problem: Problem) -> list[str]:
+    """Headers of the types in the .cu prototype; only those, as each adds up to a second to a compile."""
+    dtypes = [spec.dtype for spec in (*problem.inputs, *problem.outputs) if spec.shape is not None]
+    return sorted({_CUDA_HEADERS[dtype] for dtype in dtypes if dtype in _CUDA_HEADERS})
 
 
 def c_prototype(problem: Problem, lang: str = "cpp") -> str:

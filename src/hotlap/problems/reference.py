@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from hotlap.errors import DeviceError, ProblemError
+from hotlap.errors import DeviceError, OutOfDeviceMemory, ProblemError
 from hotlap.model import Kind, Problem, TensorSpec
 from hotlap.problems import shapes
 from hotlap.problems.dtypes import is_float
@@ -248,7 +248,14 @@ def _functions(module: ModuleType, path: Path) -> Reference:
 
 
 def _blame(problem: Problem, error: BaseException, doing: str) -> NoReturn:
-    """Raise ProblemError for what reference.py raised, with the last line of its own on the way."""
+    """Raise ProblemError for what reference.py raised, with the last line of its own on the way.
+
+    Raises OutOfDeviceMemory instead where a GPU's memory did not suffice: that is no fault of the problem's.
+    """
+    if type(error).__name__ == "OutOfMemoryError":
+        raise OutOfDeviceMemory(
+            f"{problem.id}: {doing} needs more memory than the GPU has left: {error}"
+        ) from error
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if Path(frame.filename).is_relative_to(problem.folder)]
     file, line = (own[-1].filename, own[-1].lineno) if own else (problem.folder / REFERENCE, 1)

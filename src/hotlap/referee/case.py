@@ -1,10 +1,8 @@
 """One submission under one problem on one device while it is refereed, and what was seen of it so far."""
 
-import os
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Any
 
 from hotlap.errors import DeviceError
 from hotlap.model import (
@@ -21,13 +19,12 @@ from hotlap.model import (
 from hotlap.problems import reference as references
 from hotlap.problems import shapes
 from hotlap.referee import check
-from hotlap.referee.device import CpuDevice
+from hotlap.referee.device import Device
 from hotlap.referee.limits import Limits
 from hotlap.referee.rng import derive
-from hotlap.referee.rounds import RoundResult, Vault, call_bytes, draw_vault
+from hotlap.referee.rounds import RoundResult, Vault
 
 SAMPLED_WORDS = 16_384  # a workload, over all its timed calls
-MEMORY_SHARE = 0.25  # of the free memory, for one seat's buffers
 HIDDEN_KEY = -1  # in the place of a workload's index, when hidden axes are drawn
 # The number of a round is part of every key in it: untimed rounds first, then those of the clock.
 PILOT_ROUND, BASELINE_ROUND, FIRST_ROUND, AGAIN_ROUND, SETTLE_ROUND, TIMED_ROUND = -10, -1, 0, 1, 2, 3
@@ -55,6 +52,8 @@ class Tally:
     failed_call: tuple[int, int] | None = None
     samples: Samples | None = None
     footprint_bytes: int | None = None
+    mode: str | None = None
+    claimed_time_ns: float | None = None
 
 
 @dataclass
@@ -63,11 +62,12 @@ class Case:
 
     problem: Problem
     submission: Submission
-    device: CpuDevice
+    device: Device
     reference: references.Reference
     master: bytes
-    pool: ThreadPoolExecutor
     style: str = ""
+    seat: Any = None  # the submission's: a Seat, or a CudaSeat on a GPU
+    library: bytes = b""  # what a compiled submission was built to
     loaded_s: float = 0.0
     check_s: float = 0.0
     measure_s: float = 0.0
@@ -75,16 +75,17 @@ class Case:
     queued_s: float = 0.0
     runs: list[WorkloadRun] = field(default_factory=list)
     gaps: list[str] = field(default_factory=list)
+    clocks_mhz: list[int] = field(default_factory=list)
 
     @property
     def limits(self) -> Limits:
         return self.device.limits
 
 
-def draw(case: Case, index: int, round_index: int, axes: dict[str, int], calls: int) -> Vault:
+def draw(case: Case, index: int, round_index: int, axes: dict[str, int], calls: int) -> Any:
     """Fresh inputs for the calls of one round, each from a key of its own. Raises ProblemError."""
     keys = [derive(case.master, index, round_index, call) for call in range(calls)]
-    return draw_vault(case.problem, case.reference, axes, keys, case.pool)
+    return case.device.draw_vault(case.problem, case.reference, axes, keys)
 
 
 def account(
@@ -96,11 +97,16 @@ def account(
 
     def one(call: int) -> check.Comparison:
         return check.compare_call(
-            case.problem, case.reference, axes, vault.inputs[call], result.outputs[call]
+            case.problem,
+            case.reference,
+            axes,
+            vault.inputs[call],
+            result.outputs[call],
+            case.device.compare,
         )
 
     calls = sorted(result.outputs)
-    compared = list(case.pool.map(one, calls)) if len(calls) > 1 else [one(call) for call in calls]
+    compared = list(case.device.pool.map(one, calls)) if len(calls) > 1 else [one(call) for call in calls]
     tally.checked_calls += len(calls)
     for call, comparison in zip(calls, compared, strict=True):
         tally.errors = check.merge(tally.errors or check.NO_ERRORS, comparison.errors)
@@ -129,24 +135,20 @@ def record(case: Case, index: int, workload: Workload, axes: dict[str, int], tal
         bytes_moved=bytes_moved,
         flops=flops,
         footprint_bytes=tally.footprint_bytes,
-        mode=None,
+        mode=tally.mode,
+        claimed_time_ns=tally.claimed_time_ns,
     )
 
 
-def buffer_budget(problem: Problem, axes: dict[str, int], calls: int) -> int:
+def buffer_budget(case: Case, axes: dict[str, int]) -> int:
     """Bytes that one seat's buffers may take. Raises DeviceError when even one call needs more."""
-    budget = int(MEMORY_SHARE * _available_bytes())
-    needed = call_bytes(problem, axes) * calls
+    device = case.device
+    budget = int(device.memory_share * device.free_bytes())
+    needed = device.call_bytes(case.problem, axes)
     if needed > budget:
         raise DeviceError(
-            f"{problem.id} {axes}: one call needs {needed / 1e9:.1f} GB of buffers; allowed is a quarter "
-            f"of the free memory, {budget / 1e9:.1f} GB; use a smaller workload or a larger machine"
+            f"{case.problem.id} {axes}: one call needs {needed / 1e9:.1f} GB of buffers; allowed is "
+            f"{device.memory_share:.0%} of the free memory, {budget / 1e9:.1f} GB; use a smaller workload or "
+            "a larger machine"
         )
     return budget
-
-
-def _available_bytes() -> int:
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -27,11 +27,23 @@ def hierarchies() -> dict[str, Path]:
         for line in Path("/proc/self/cgroup").read_text().splitlines():
             _, names, path = line.split(":", 2)
             if not names:
-                found["v2"] = v2_root / path.lstrip("/")
+                found["v2"] = _delegating(v2_root / path.lstrip("/"), v2_root)
             for name in names.split(","):
                 if name in ("freezer", "memory", "pids", "cpuset"):
                     found[name] = ROOT / name / path.lstrip("/")
     return {name: path for name, path in found.items() if path.is_dir() and os.access(path, os.W_OK)}
+
+
+def _delegating(own: Path, root: Path) -> Path:
+    """Where groups with controllers can be made in version 2: the nearest group, from ours up, that hands
+    them on and that we may write to; else our own. One that holds processes, as ours does, hands none on."""
+    for folder in (own, *own.parents):
+        if folder != root and root not in folder.parents:
+            break
+        handed = _read(folder / "cgroup.subtree_control").split()
+        if {"memory", "pids"} <= set(handed) and os.access(folder / "cgroup.procs", os.W_OK):
+            return folder
+    return own
 
 
 class Cgroup:

@@ -22,6 +22,7 @@ from hotlap.referee.buffers import NAN_BITS, POISON_WORD_BYTES, Layout
 if TYPE_CHECKING:
     import torch
 
+Compare = Callable[[str, Any, Any, float, Any], tuple[str | None, Errors]]
 MESSAGE_CHARS = 1000
 NO_ERRORS = Errors(None, None, None)
 
@@ -40,10 +41,12 @@ def compare_call(
     axes: dict[str, int],
     inputs: tuple[Any, ...],
     outputs: tuple[Any, ...],
+    compare: "Compare | None" = None,
 ) -> Comparison:
     """Compare every element of one call's outputs with the reference. inputs are the referee's own.
 
-    Raises ProblemError when the reference, `tolerance` or `check` raises or gives what cannot be used.
+    compare: how one output is compared, by default `compare_tensor`. Raises ProblemError when the reference,
+    `tolerance` or `check` raises or gives what cannot be used.
     """
     if reference.check is not None:
         found = _guarded(problem, "check", reference.check, inputs, outputs)
@@ -54,7 +57,7 @@ def compare_call(
     for index, (spec, out, truth) in enumerate(zip(problem.outputs, outputs, truths, strict=True)):
         rtol, atol = shapes.tolerance(problem, spec, axes)
         allowed_atol: Any = atol if bounds is None else bounds[index] + atol
-        wrong, errors = compare_tensor(spec.name, out, truth, rtol, allowed_atol)
+        wrong, errors = (compare or compare_tensor)(spec.name, out, truth, rtol, allowed_atol)
         worst = merge(worst, errors)
         if wrong is not None:
             return Comparison(wrong, worst)

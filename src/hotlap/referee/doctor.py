@@ -9,29 +9,19 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from hotlap import runs
 from hotlap.errors import HotlapError
 from hotlap.referee import build, sandbox
+from hotlap.referee.doctor_cuda import gpu_probes
 from hotlap.referee.limits import Limits
+from hotlap.referee.probe import Probe
 from hotlap.referee.seat import Seat, SeatFailed
 
 DELEGATE = "run hotlap as `systemd-run --user --scope -p Delegate=yes hotlap …`, or as root"
 GAP_FIXES = {"memory": DELEGATE, "pids": DELEGATE, "cpuset": DELEGATE}
-LIBRARIES = {"numba": "Numba kernels", "triton": "checking Triton kernels in the interpreter"}
-
-
-@dataclass(frozen=True)
-class Probe:
-    """One thing that was tried. `essential`: without it no kernel can be judged."""
-
-    name: str
-    ok: bool
-    fact: str
-    fix: str | None
-    essential: bool
+LIBRARIES = {"numba": "Numba kernels", "triton": "Triton kernels, on a CPU in its interpreter"}
 
 
 def probe() -> list[Probe]:
@@ -41,8 +31,10 @@ def probe() -> list[Probe]:
         _cores(),
         _torch(),
         _compiler(),
+        _cuda_compiler(),
         _bubblewrap(),
         *_contestant(),
+        *gpu_probes(),
         *(_library(name, what) for name, what in LIBRARIES.items()),
         _home(),
     ]
@@ -73,6 +65,17 @@ def _compiler() -> Probe:
     except HotlapError as error:
         return Probe("C++ compiler", False, str(error).partition(";")[0], "apt-get install g++", False)
     return Probe("C++ compiler", True, version, None, False)
+
+
+def _cuda_compiler() -> Probe:
+    """Compile for no GPU in particular: a toolkit refuses C++ compilers that are newer than itself."""
+    try:
+        _, version = build.cuda_compiler()
+        build.try_cuda(Limits())
+    except HotlapError as error:
+        fact, _, fix = str(error).partition("; ")
+        return Probe("CUDA compiler", False, fact, f"for .cu kernels {fix}", False)
+    return Probe("CUDA compiler", True, version, None, False)
 
 
 def _bubblewrap() -> Probe:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from hotlap.errors import ProblemError
 from hotlap.model import Fault, Kind, Problem, Samples, Workload
@@ -31,6 +32,7 @@ from hotlap.referee.case import (
     named,
     record,
 )
+from hotlap.referee.cpu_device import CpuDevice
 from hotlap.referee.rounds import Assignment, RoundResult, Vault, call_bytes, secret_choice
 from hotlap.referee.seat import Seat, SeatFailed
 
@@ -77,16 +79,17 @@ def baseline_key(problem: Problem, wanted: str | None) -> str:
 def _baseline_seat(case: Case, wanted: str | None) -> tuple[Seat, str]:
     """The baseline's seat and style, loaded; one that an earlier run on this device left is used again."""
     key = baseline_key(case.problem, wanted)
-    rival, style = case.device.baseline_seat(key)
+    device = cast(CpuDevice, case.device)
+    rival, style = device.baseline_seat(key)
     if style is None:
         rival.await_start()
-        style = _load_baseline(case, rival, wanted)
-        case.device.keep_baseline(key, rival, style)
+        style = load_baseline(case, rival, wanted)
+        device.keep_baseline(key, rival, style)
     rival.freeze()
     return rival, style
 
 
-def _load_baseline(case: Case, rival: Seat, wanted: str | None) -> str:
+def load_baseline(case: Case, rival: Seat, wanted: str | None) -> str:
     """Load the problem's own baseline into its seat; a failure there is the problem's. Returns its style."""
     names = list(case.reference.baselines) or ["reference"]
     name = wanted or names[0]
@@ -180,11 +183,11 @@ def _pair(
             results[side] = side.read(times[side], full, samples)
     except SeatFailed as error:
         if side is theirs and error.failure.fault is not Fault.harness:
-            raise _baseline_failed(case, error) from None
+            raise baseline_failed(case, error) from None
         raise
     # What goes on on this core now may be the contestant's doing (its timers run while it is frozen), so an
     # empty round counts for no more than before any author's code was there.
-    return results, min(empty_ns, case.device.calm_empty_ns)
+    return results, min(empty_ns, cast(CpuDevice, case.device).calm_empty_ns)
 
 
 def _baseline_round(case: Case, theirs: Assignment, axes: dict[str, int], vault: Vault) -> int:
@@ -192,28 +195,31 @@ def _baseline_round(case: Case, theirs: Assignment, axes: dict[str, int], vault:
     try:
         result = theirs.round(vault, [0], BASELINE_WORDS, case.limits.measure_s)
     except SeatFailed as error:
-        raise _baseline_failed(case, error) from None
-    _refuse_wrong_baseline(case, axes, vault, result)
+        raise baseline_failed(case, error) from None
+    refuse_wrong_baseline(case, axes, vault, result)
     return result.time_ns
 
 
-def _refuse_wrong_baseline(case: Case, axes: dict[str, int], vault: Vault, result: RoundResult) -> None:
+def refuse_wrong_baseline(case: Case, axes: dict[str, int], vault: Any, result: RoundResult) -> None:
     """Compare the calls whose outputs are in the result. Raises ProblemError."""
     wrong = result.wrong
     for call, outputs in result.outputs.items():
         inputs = vault.inputs[call]
-        wrong = wrong or check.compare_call(case.problem, case.reference, axes, inputs, outputs).wrong
+        compared = check.compare_call(
+            case.problem, case.reference, axes, inputs, outputs, case.device.compare
+        )
+        wrong = wrong or compared.wrong
     if wrong is not None:
         raise ProblemError(f"{case.problem.id}: the baseline is wrong: {wrong}")
 
 
-def _baseline_failed(case: Case, error: SeatFailed) -> ProblemError:
+def baseline_failed(case: Case, error: SeatFailed) -> ProblemError:
     return ProblemError(f"{case.problem.id}: the baseline {error}")
 
 
 def _calls_per_round(case: Case, seats: Seats, index: int, axes: dict[str, int]) -> int:
     """N from the baseline's time for a call, memory and the cost of drawing; never from the submission."""
-    budget = buffer_budget(case.problem, axes, 1)
+    budget = buffer_budget(case, axes)
     calls = min(PILOT_CALLS, max(1, budget // call_bytes(case.problem, axes)))
     pilot = Assignment(case.problem, axes, seats.baseline, seats.baseline_style, calls)
     try:
@@ -256,7 +262,7 @@ def _timed_rounds(
     submission_ns: list[int] = []
     baseline_ns: list[int] = []
     empty_ns: list[int] = []
-    pairs, wanted, samples_each = MIN_PAIRS, _wanted_calls(calls, MIN_PAIRS), SAMPLED_WORDS // MIN_PAIRS
+    pairs, wanted, samples_each = MIN_PAIRS, wanted_calls(calls, MIN_PAIRS), SAMPLED_WORDS // MIN_PAIRS
     deadline = time.monotonic() + case.limits.measure_s
     took_s: list[float] = []
     pair = -DISCARDED_PAIRS
@@ -264,7 +270,7 @@ def _timed_rounds(
         started = time.monotonic()
         if pair == 0:
             pairs = _affordable_pairs(min(took_s))
-            wanted = _wanted_calls(calls, pairs)
+            wanted = wanted_calls(calls, pairs)
             samples_each = -(-SAMPLED_WORDS // pairs)
         round_index = TIMED_ROUND + DISCARDED_PAIRS + pair
         vault = draw(case, index, round_index, axes, calls)
@@ -278,7 +284,7 @@ def _timed_rounds(
         seen = tally if pair >= 0 else Tally(errors=tally.errors)
         account(case, axes, vault, results[mine], seen, round_index)
         tally.errors, tally.failure, tally.failed_call = seen.errors, seen.failure, seen.failed_call
-        _refuse_wrong_baseline(case, axes, vault, replace(results[theirs], outputs={}))
+        refuse_wrong_baseline(case, axes, vault, replace(results[theirs], outputs={}))
         if tally.failure is not None:
             break
         if pair >= 0:
@@ -300,7 +306,7 @@ def _affordable_pairs(pair_s: float) -> int:
     return max(MIN_PAIRS, min(MAX_PAIRS, count - count % 2))
 
 
-def _wanted_calls(calls: int, rounds: int) -> list[list[int]]:
+def wanted_calls(calls: int, rounds: int) -> list[list[int]]:
     """Which calls of each round are compared in full: FULL_CHECKS of all of them, secretly drawn."""
     chosen = secret_choice(calls * rounds, FULL_CHECKS)
     return [[c - r * calls for c in chosen if r * calls <= c < (r + 1) * calls] for r in range(rounds)]

@@ -1,4 +1,4 @@
-"""Referee one submission on the CPU: build, load, check every workload, have the bench ones measured.
+"""Referee one submission on a device: build, load, check every workload, have the bench ones measured.
 
 The referee owns inputs, references, clock and checks. It returns a Run: what it saw, judged by nobody yet.
 Defends against all that `rounds`, `seat`, `check`, `build` and `measure` name.
@@ -8,10 +8,16 @@ import datetime
 import time
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 
 import hotlap
-from hotlap.errors import DeviceError, HarnessError, ProblemError, SubmissionError, UsageError
+from hotlap.errors import (
+    DeviceError,
+    HarnessError,
+    OutOfDeviceMemory,
+    ProblemError,
+    SubmissionError,
+    UsageError,
+)
 from hotlap.model import (
     Failure,
     Fault,
@@ -43,21 +49,25 @@ from hotlap.referee.case import (
     record,
     silent,
 )
-from hotlap.referee.device import CpuDevice
-from hotlap.referee.limits import Limits
+from hotlap.referee.cpu_device import CpuDevice
+from hotlap.referee.cuda_device import CudaDevice
+from hotlap.referee.device import Device
+from hotlap.referee.loading import imports, is_compiled, load
 from hotlap.referee.measure import baseline_key, measure
+from hotlap.referee.measure_claims import take_claims
+from hotlap.referee.measure_cuda import measure_cuda
 from hotlap.referee.rng import Rng, derive, new_master_key
 from hotlap.referee.rounds import Assignment, Vault
-from hotlap.referee.seat import Seat, SeatFailed
+from hotlap.referee.seat import SeatFailed
 
 HIDDEN_WORKLOADS = 3
-STYLES = ("out", "returns", "c")
+HOG_SHARE = 0.4  # of the device's memory: more than any kernel's buffers and workspace
 
 
 def referee(
     problem: Problem,
     submission: Submission,
-    device: CpuDevice,
+    device: Device,
     *,
     run_id: str,
     timed: bool = True,
@@ -79,11 +89,9 @@ def referee(
         allowed = ", ".join(reference.baselines) or "none: it has only its reference"
         raise UsageError(f"{problem.id} has no baseline {baseline!r}; allowed: {allowed}")
     # Drawn again after the submission is loaded; until then no input exists.
-    case = Case(
-        problem, submission, device, reference, new_master_key(), device.pool, queued_s=device.take_queued_s()
-    )
+    case = Case(problem, submission, device, reference, new_master_key(), queued_s=device.take_queued_s())
     try:
-        _refuse(submission, device.limits, interpret)
+        _refuse(submission, device, interpret)
         _referee(case, timed, interpret, baseline, progress)
     except SeatFailed as error:
         failure = error.failure
@@ -92,8 +100,14 @@ def referee(
     except ProblemError as error:
         failure = Failure(Status.void, Fault.problem, "check", str(error))
     except DeviceError as error:
-        failure = Failure(Status.void, Fault.device, "measure", str(error))
-    except (HarnessError, OSError, MemoryError) as error:
+        hog = _memory_hog(case, device) if isinstance(error, OutOfDeviceMemory) else None
+        failure = hog or Failure(Status.void, Fault.device, "measure", str(error))
+    except (
+        HarnessError,
+        OSError,
+        MemoryError,
+        RuntimeError,
+    ) as error:  # RuntimeError: torch's, of the driver
         failure = Failure(Status.void, Fault.harness, "measure", f"{type(error).__name__}: {error}")
     total = time.monotonic() - start
     return Run(
@@ -101,9 +115,13 @@ def referee(
         problem=problem.id,
         submission=submission,
         style=case.style or None,
-        device=replace(device.info, freezer=device.freezer_found),
-        trust=Trust.referee_host,
-        trust_reason=None,
+        device=replace(
+            device.info,
+            freezer=device.freezer_found,
+            sm_clock_mhz=(min(case.clocks_mhz), max(case.clocks_mhz)) if case.clocks_mhz else None,
+        ),
+        trust=device.trust,
+        trust_reason=device.trust_reason,
         sandbox=Sandbox(sandbox.kind(), tuple(dict.fromkeys(case.gaps))),
         workloads=tuple(case.runs),
         failure=failure,
@@ -122,10 +140,16 @@ def referee(
     )
 
 
-def _refuse(submission: Submission, limits: Limits, interpret: bool) -> None:
+def _refuse(submission: Submission, device: Device, interpret: bool) -> None:
     """Turn down what cannot be judged at all: SubmissionError, or DeviceError if it could elsewhere."""
     if submission.refused is not None:
         raise SubmissionError(submission.refused)
+    if device.info.kind == "cuda":
+        if submission.lang == "cpp":
+            raise DeviceError(
+                f"{submission.file} is C++: it runs on a CPU; use --device cpu, or write a .cu file"
+            )
+        return
     if submission.lang == "cu":
         raise DeviceError(f"{submission.file} is CUDA: it needs a GPU; this device is a CPU")
     if submission.lang == "triton" and not interpret:
@@ -137,25 +161,25 @@ def _referee(case: Case, timed: bool, interpret: bool, baseline: str | None, pro
     with ExitStack() as ends:
         start = time.monotonic()
         progress("starting contestants", 0.0)
-        if timed:
+        device.refuse_others()
+        if timed and device.trust is not Trust.self_reported:
             device.null_seat()  # its calm rounds come before any of the author's code
-        seat = device.take_seat("bare" if submission.lang == "cpp" else "torch", interpret)
-        ends.callback(seat.close)
-        case.gaps += seat.gaps
+        case.seat = seat = device.take_seat(imports(submission, device.info.kind), interpret)
+        ends.callback(lambda: case.seat.close())  # on a GPU another may have taken its place by then
+        case.gaps += seat.gaps + device.device_gaps()
         device.freezer_found = seat.freezer
-        if timed:
+        if timed and device.trust is not Trust.self_reported:
             device.baseline_seat(baseline_key(problem, baseline))  # starts while we build and load
-        data = submission.source.encode()
-        if submission.lang == "cpp":
+        if is_compiled(submission):
             progress("compiling", 0.02)
-            built = build.build(problem, submission, device.limits)
+            built = build.build(problem, submission, device.limits, device.arch)
             case.build_s = built.seconds
             if built.failure is not None:
                 raise SeatFailed(built.failure)
-            data = built.library or b""
+            case.library = built.library or b""
         progress("loading", 0.05)
         seat.await_start()
-        case.style = load(seat, problem, submission, data)
+        case.style = load(seat, problem, submission, case.library)
         case.loaded_s = time.monotonic() - start - case.build_s
         case.master = new_master_key()
 
@@ -166,28 +190,29 @@ def _referee(case: Case, timed: bool, interpret: bool, baseline: str | None, pro
         for index, workload in enumerate(_workloads(case)):
             hidden = workload.kind is Kind.hidden
             progress(f"checking {'hidden workload' if hidden else named(workload.axes)}", 0.1)
-            _check_workload(case, seat, index, workload)
+            _check_workload(case, index, workload)
         case.check_s = time.monotonic() - start
         if not timed or any(run.failure for run in case.runs):
             return
         start = time.monotonic()
-        measure(case, seat, baseline, progress)
+        if isinstance(device, CpuDevice):
+            measure(case, seat, baseline, progress)
+        elif isinstance(device, CudaDevice):
+            measure_cuda(case, baseline, progress)
+        else:
+            take_claims(case, progress)
         case.measure_s = time.monotonic() - start
 
 
-def load(seat: Seat, problem: Problem, submission: Submission, data: bytes) -> str:
-    """Have a seat load a kernel; returns how it gives its outputs: out, returns or c. Raises SeatFailed."""
-    name = "kernel.so" if submission.lang == "cpp" else Path(submission.file).name
-    path = seat.place(name, data)
-    lang = "cpp" if submission.lang == "cpp" else "python"
-    axes_names = build.var_axes(problem)
-    reply = seat.ask("load", seat.limits.load_s, op="load", path=path, lang=lang, axes_names=axes_names)
-    seat.freeze()
-    style = reply.get("style")
-    if style not in STYLES:
-        message = "broke the protocol: it names no style of kernel"
-        raise SeatFailed(Failure(Status.failed, Fault.submission, "load", message))
-    return str(style)
+def _memory_hog(case: Case, device: Device) -> Failure | None:
+    """After a GPU had no memory left: end the contestant and see how much comes back; None if little."""
+    before = device.free_bytes()
+    case.seat.close()
+    held = device.free_bytes() - before
+    if held < HOG_SHARE * device.info.memory_bytes:
+        return None
+    message = f"took {held / 1e9:.0f} GB of device memory, so that too little was left for the referee"
+    return Failure(Status.failed, Fault.submission, "call", message)
 
 
 def _workloads(case: Case) -> list[Workload]:
@@ -208,15 +233,15 @@ def _workloads(case: Case) -> list[Workload]:
 # --- correctness -----------------------------------------------------------------------------------
 
 
-def _check_workload(case: Case, seat: Seat, index: int, workload: Workload) -> None:
+def _check_workload(case: Case, index: int, workload: Workload) -> None:
     """Prepare and make a few untimed, fully checked calls; records the workload's run."""
     tally = Tally()
     axes = shapes.all_axes(case.problem, workload.axes)
     try:
-        buffer_budget(case.problem, axes, 1)
-        seat.thaw()
-        seat.ask("prepare", seat.limits.prepare_s, op="prepare", axes=axes)
-        _untimed_calls(case, seat, index, axes, tally)
+        buffer_budget(case, axes)
+        case.seat.thaw()
+        case.seat.ask("prepare", case.limits.prepare_s, op="prepare", axes=axes)
+        _untimed_calls(case, index, axes, tally)
     except SeatFailed as error:
         tally.failure = error.failure
         tally.failed_call = (0, 0)
@@ -232,13 +257,13 @@ def _check_workload(case: Case, seat: Seat, index: int, workload: Workload) -> N
     case.runs.append(record(case, index, workload, axes, tally))
 
 
-def _untimed_calls(case: Case, seat: Seat, index: int, axes: dict[str, int], tally: Tally) -> None:
+def _untimed_calls(case: Case, index: int, axes: dict[str, int], tally: Tally) -> None:
     """One call, then two in one round on the same buffers: an answer that was kept shows as wrong."""
-    assignment = Assignment(case.problem, axes, seat, case.style, slots=2)
+    assignment = case.device.assignment(case.problem, axes, case.seat, case.style, 2)
     try:
         for number, calls in ((FIRST_ROUND, 1), (AGAIN_ROUND, 2)):
             vault = draw(case, index, number, axes, calls)
-            result = assignment.round(vault, range(calls), SAMPLED_WORDS // 16, seat.limits.call_s)
+            result = assignment.round(vault, range(calls), SAMPLED_WORDS // 16, case.limits.call_s)
             account(case, axes, vault, result, tally, number)
             if tally.failure is not None:
                 return
@@ -254,15 +279,13 @@ def _written_input(case: Case, axes: dict[str, int], vault: Vault, failure: Fail
 
     The referee reads the answer off memory; the contestant is not asked.
     """
-    if not failure.message.startswith(("was killed by SIGSEGV", "was killed by SIGBUS")):
+    sealed = isinstance(case.device, CpuDevice)
+    if not sealed or not failure.message.startswith(("was killed by SIGSEGV", "was killed by SIGBUS")):
         return None
-    seat = case.device.take_seat("bare" if case.submission.lang == "cpp" else "torch")
+    seat = case.device.take_seat(imports(case.submission, case.device.info.kind))
     try:
         seat.await_start()
-        data = case.submission.source.encode()
-        if case.submission.lang == "cpp":
-            data = build.build(case.problem, case.submission, case.limits).library or b""
-        load(seat, case.problem, case.submission, data)
+        load(seat, case.problem, case.submission, case.library)
         seat.thaw()
         seat.ask("prepare", seat.limits.prepare_s, op="prepare", axes=axes)
         calls = len(vault.inputs)

@@ -10,10 +10,9 @@ from hotlap.model import Problem, Run, WorkloadRun
 from hotlap.problems import reference as references
 from hotlap.problems import shapes
 from hotlap.referee import build, check
-from hotlap.referee.device import CpuDevice
-from hotlap.referee.referee import load
+from hotlap.referee.device import Device
+from hotlap.referee.loading import imports, is_compiled, load
 from hotlap.referee.rng import derive
-from hotlap.referee.rounds import Assignment, draw_vault
 from hotlap.referee.seat import SeatFailed
 
 
@@ -31,7 +30,7 @@ class ReplayResult:
     files: tuple[Path, ...]
 
 
-def replay(problem: Problem, run: Run, index: int | None, device: CpuDevice, out: Path) -> ReplayResult:
+def replay(problem: Problem, run: Run, index: int | None, device: Device, out: Path) -> ReplayResult:
     """Replay the failing call of one workload (the first call of one that did not fail).
 
     Raises UsageError for a workload that the run does not have.
@@ -41,24 +40,24 @@ def replay(problem: Problem, run: Run, index: int | None, device: CpuDevice, out
     axes = shapes.all_axes(problem, workload.axes)
     reference = references.load_reference(problem)
     key = derive(bytes.fromhex(run.master_key), workload.index, round_index, call)
-    vault = draw_vault(problem, reference, axes, [key], device.pool)
+    vault: Any = device.draw_vault(problem, reference, axes, [key])
     files = _dump(out, [s.name for s in problem.inputs], vault.inputs[0])
-    is_compiled = run.submission.lang == "cpp"
-    seat = device.take_seat("bare" if is_compiled else "torch", run.submission.lang == "triton")
+    built = (
+        build.build(problem, run.submission, device.limits, device.arch)
+        if is_compiled(run.submission)
+        else None
+    )
+    if built is not None and built.library is None:
+        raise DeviceError(f"run {run.id} does not build here: {built.failure and built.failure.message}")
+    library = b"" if built is None else built.library or b""
+    interpreted = run.submission.lang == "triton" and device.info.kind == "cpu"
+    seat: Any = device.take_seat(imports(run.submission, device.info.kind), interpreted)
     try:
-        data = run.submission.source.encode()
-        if is_compiled:
-            built = build.build(problem, run.submission, device.limits)
-            if built.library is None:
-                raise DeviceError(
-                    f"run {run.id} does not build here: {built.failure and built.failure.message}"
-                )
-            data = built.library
         seat.await_start()
-        style = load(seat, problem, run.submission, data)
+        style = load(seat, problem, run.submission, library)
         seat.thaw()
         seat.ask("prepare", seat.limits.prepare_s, op="prepare", axes=axes)
-        assignment = Assignment(problem, axes, seat, style, slots=1)
+        assignment = device.assignment(problem, axes, seat, style, 1)
         try:
             result = assignment.round(vault, [0], check_words(problem), seat.limits.call_s)
         finally:
@@ -72,7 +71,7 @@ def replay(problem: Problem, run: Run, index: int | None, device: CpuDevice, out
     if reference.check is None:
         truths = references.compute_reference(reference, problem, vault.inputs[0], axes)
         files += _dump(out, [f"{s.name}.expected" for s in problem.outputs], truths)
-    comparison = check.compare_call(problem, reference, axes, vault.inputs[0], outputs)
+    comparison = check.compare_call(problem, reference, axes, vault.inputs[0], outputs, device.compare)
     return _result(run, workload, round_index, call, result.wrong or comparison.wrong, files)
 
 
@@ -113,6 +112,6 @@ def _dump(folder: Path, names: Sequence[str], values: Sequence[Any]) -> list[Pat
         if tensor.is_floating_point() and tensor.dtype not in (torch.float16, torch.float32, torch.float64):
             tensor = tensor.to(torch.float32)
         path = folder / f"{name}.npy"
-        np.save(path, tensor.contiguous().numpy())
+        np.save(path, tensor.contiguous().cpu().numpy())
         written.append(path)
     return written

@@ -15,6 +15,8 @@ import numpy as np
 if TYPE_CHECKING:
     import torch
 
+    from hotlap.referee.cuda import Gpu
+
 Shape = tuple[int, ...] | list[int] | int
 
 NUMPY_DTYPES = {
@@ -82,6 +84,67 @@ class Rng:
     def seed(self) -> int:
         """A secret 63-bit seed, for formats that bring their own generator."""
         return int(self._generator.integers(0, 2**63 - 1))
+
+
+class CudaRng:
+    """The same draws on a GPU, by kernels of ours: other numbers than `Rng` gives for a key, as good ones."""
+
+    def __init__(self, key: int, gpu: "Gpu"):
+        self._gpu = gpu
+        self._key = (key & (2**64 - 1), key >> 64)
+        self._drawn = 0
+
+    def normal(
+        self, shape: Shape, dtype: str = "float32", mean: float = 0.0, std: float = 1.0
+    ) -> "torch.Tensor":
+        kind = "float64" if dtype == "float64" else "float32"
+        return self._draw(f"normal_{kind}", shape, kind, float(mean), float(std)).to(_torch_dtype(dtype))
+
+    def uniform(self, low: float, high: float, shape: Shape, dtype: str = "float32") -> "torch.Tensor":
+        """Uniform on [low, high); rounding to a narrow dtype can reach high."""
+        kind = "float64" if dtype == "float64" else "float32"
+        values = self._draw(f"uniform_{kind}", shape, kind, float(low), float(high - low))
+        return values.to(_torch_dtype(dtype))
+
+    def integers(self, low: int, high: int, shape: Shape, dtype: str = "int64") -> "torch.Tensor":
+        """Uniform on low, ..., high - 1."""
+        if high <= low:
+            raise ValueError(f"integers: low must be below high, found {low} and {high}")
+        values = self._draw("integers", shape, "int64", low & (2**64 - 1), (high - low) & (2**64 - 1))
+        return values.to(_torch_dtype(dtype))
+
+    def permutation(self, n: int, dtype: str = "int64") -> "torch.Tensor":
+        return self.integers(-(2**63), 2**63, n).argsort().to(_torch_dtype(dtype))
+
+    def choice(self, n: int, shape: Shape, dtype: str = "int64") -> "torch.Tensor":
+        """Distinct integers of 0, ..., n - 1."""
+        count = math.prod(shape) if isinstance(shape, tuple | list) else shape
+        if count > n:
+            raise ValueError(f"choice: at most {n} distinct integers of {n}, found {count}")
+        return self.permutation(n, dtype)[:count].reshape(shape)
+
+    def seed(self) -> int:
+        """A secret 63-bit seed, for formats that bring their own generator."""
+        return int(self.integers(0, 2**63 - 1, 1))
+
+    def _draw(self, kernel: str, shape: Shape, dtype: str, *settings: float) -> "torch.Tensor":
+        import torch
+
+        values = torch.empty(shape, dtype=_torch_dtype(dtype), device=self._gpu.torch_device)
+        count = values.numel()
+        blocks = -(-count // (4 if dtype == "float32" else 2))
+        if count:
+            self._gpu.launch_over(
+                kernel, blocks, values.data_ptr(), count, *self._key, self._drawn, *settings
+            )
+        self._drawn += blocks
+        return values
+
+
+def _torch_dtype(name: str) -> Any:
+    import torch
+
+    return getattr(torch, name)
 
 
 def _tensor(values: Any, dtype: str) -> "torch.Tensor":

@@ -44,6 +44,7 @@ class RoundResult:
     sampled_words: int
     wrong: str | None
     wrong_call: int | None
+    intrusion_ns: int = 0  # how long something else had the GPU while inputs were copied
 
 
 def draw_vault(
@@ -244,7 +245,7 @@ class Assignment:
             for b, word in zip(self.outputs, self._poisons, strict=True)
         ]
         first = [b.words[row, p.words] for b, p in zip(self.outputs, places, strict=True)]
-        wanted = sorted({*wanted, *self._doubtful(places, first)})
+        wanted = sorted({*wanted, *doubtful(places, first)})
         outputs = {
             call: tuple(as_tensor(b.read(call), b.layout) for b in self.outputs)
             for call in wanted
@@ -255,9 +256,9 @@ class Assignment:
         second = [b.words[row, p.words] for b, p in zip(self.outputs, places, strict=True)]
         wrong, wrong_call = self._early_verdict()
         if wrong is None:
-            wrong, wrong_call = self._verdict_on_samples(places, first, second)
+            wrong, wrong_call = verdict_on_samples(self.problem.outputs, places, first, second)
         if outside is not None:
-            raise SeatFailed(_fault(outside))
+            raise SeatFailed(call_failed(outside))
         return RoundResult(time_ns, outputs, sum(p.words.size for p in places), wrong, wrong_call)
 
     def _outside(self, calls: int) -> str | None:
@@ -273,31 +274,6 @@ class Assignment:
                 return f"wrote outside output {buffer.layout.name}: the memory behind its end changed"
         return None
 
-    def _doubtful(self, places: Sequence[check.Places], first: Sequence[np.ndarray]) -> set[int]:
-        """Calls that hold the poison where it may be the answer: they are compared in full instead."""
-        return {
-            int(call)
-            for p, words in zip(places, first, strict=True)
-            if not p.is_telling
-            for call in np.flatnonzero(check.poisoned(p, words).any(axis=1))
-        }
-
-    def _verdict_on_samples(
-        self, places: Sequence[check.Places], first: Sequence[np.ndarray], second: Sequence[np.ndarray]
-    ) -> tuple[str | None, int | None]:
-        for spec, p, a, b in zip(self.problem.outputs, places, first, second, strict=True):
-            missing = check.unwritten(p, a)
-            if missing:
-                call = int(check.poisoned(p, a).any(axis=1).argmax())
-                text = f"output {spec.name}: {missing} of {a.size} sampled words were never written"
-                return f"{text} when the kernel said it was done", call
-            late = int((a != b).sum())
-            if late:
-                call = int((a != b).any(axis=1).argmax())
-                text = f"output {spec.name}: {late} of {a.size} sampled words changed after the kernel said"
-                return f"{text} it was done", call
-        return None, None
-
     # --- outputs that the kernel allocated
 
     def _read_returned(self, time_ns: int, calls: int, wanted: Sequence[int], samples: int) -> RoundResult:
@@ -308,21 +284,23 @@ class Assignment:
             self.layouts = self._accept(seat.finish())
             self._addresses = self._named_addresses()
         elif any(early.seen is None for early in self._early):
-            raise SeatFailed(_fault("said that it was done before the memory that it returned was there"))
-        self._refuse_aliases()
+            raise SeatFailed(
+                call_failed("said that it was done before the memory that it returned was there")
+            )
+        refuse_aliases(self.layouts, self._addresses)
         places = [
             check.draw_places(b.layout, calls, samples, word)
             for b, word in zip(self.outputs, self._poisons, strict=True)
         ]
         first = [self._sample(i, p) for i, p in enumerate(places)]
-        wanted = sorted({*wanted, *self._doubtful(places, first)})
+        wanted = sorted({*wanted, *doubtful(places, first)})
         outputs = {call: self._whole(call) for call in wanted if call < calls}
         if not is_first and self._accept(seat.finish()) != self.layouts:
-            raise SeatFailed(_fault("returned arrays of another layout than in its first call"))
+            raise SeatFailed(call_failed("returned arrays of another layout than in its first call"))
         second = [self._sample(i, p) for i, p in enumerate(places)]
         wrong, wrong_call = self._early_verdict()
         if wrong is None:
-            wrong, wrong_call = self._verdict_on_samples(places, first, second)
+            wrong, wrong_call = verdict_on_samples(self.problem.outputs, places, first, second)
         self._poison_returned()
         return RoundResult(time_ns, outputs, sum(p.words.size for p in places), wrong, wrong_call)
 
@@ -339,47 +317,15 @@ class Assignment:
                 for address in self._addresses[:, index]:
                     self.seat.write_memory(int(address), pattern)
 
-    def _accept(self, returned: Sequence[Any]) -> list["Returned"]:
-        """The layouts that the contestant described, if they keep the contract. Raises SeatFailed."""
-        if len(returned) != 1:
-            raise SeatFailed(_fault("returned arrays of different layouts within one round"))
-        specs = self.problem.outputs
-        given = returned[0] if isinstance(returned[0], list) else []
-        if len(given) == 1 and isinstance(given[0], dict) and given[0].get("type") == "NoneType":
-            names = ", ".join(s.name for s in specs)
-            raise SeatFailed(_fault(f"returned None, expected {names}; return it, or name a parameter `out`"))
-        if len(given) != len(specs):
-            plural = "output" if len(given) == 1 else "outputs"
-            raise SeatFailed(_fault(f"returned {len(given)} {plural}, expected {len(specs)}"))
-        return [
-            parse_returned(spec, b.layout, one)
-            for spec, b, one in zip(specs, self.outputs, given, strict=True)
-        ]
-
-    def _refuse_aliases(self) -> None:
-        """Arrays of two calls must not overlap; those of one may interleave, as columns of a matrix do."""
-        layouts = self.layouts or []
-        starts = np.concatenate([one.low(self._addresses[:, i]) for i, one in enumerate(layouts)])
-        ends = starts + np.repeat([one.span for one in layouts], len(self._addresses))
-        calls = np.tile(np.arange(len(self._addresses)), len(layouts))
-        order = np.argsort(starts, kind="stable")
-        starts, ends, calls = starts[order], ends[order], calls[order]
-        reach = np.maximum.accumulate(ends)
-        owner = calls[np.maximum.accumulate(np.where(ends == reach, np.arange(len(ends)), 0))]
-        if ((reach[:-1] > starts[1:]) & (owner[:-1] != calls[1:])).any():
-            raise SeatFailed(
-                _fault(
-                    "returned the same memory twice, so that a later call overwrites an earlier answer; "
-                    "return fresh arrays, or write into a parameter `out`"
-                )
-            )
+    def _accept(self, returned: Any) -> list["Returned"]:
+        return accept_returned(self.problem.outputs, [b.layout for b in self.outputs], returned, "cpu")
 
     def _sample(self, index: int, places: check.Places) -> np.ndarray:
         """Sampled words of one output in every call, shape (calls, k) uint64; elements of a strided array."""
         layout = (self.layouts or [])[index]
         found = self._words(layout, self._addresses[:, index : index + 1], places.words)
         if found is None:
-            raise SeatFailed(_fault("returned memory that cannot be read"))
+            raise SeatFailed(call_failed("returned memory that cannot be read"))
         return found
 
     def _words(self, layout: "Returned", addresses: np.ndarray, words: np.ndarray) -> np.ndarray | None:
@@ -408,11 +354,84 @@ class Assignment:
             return as_tensor(np.empty(0, np.uint8), layout)
         raw = self.seat.read_memory(np.array([address - one.below]), one.span)
         if raw is None:
-            raise SeatFailed(_fault(f"returned memory for output {layout.name} that cannot be read"))
+            raise SeatFailed(call_failed(f"returned memory for output {layout.name} that cannot be read"))
         if one.is_contiguous:
             return as_tensor(raw, layout)
         view = np.ndarray((*one.shape, one.itemsize), np.uint8, raw.data, one.below, (*one.strides, 1))
         return as_tensor(np.ascontiguousarray(view).reshape(-1), layout)
+
+
+def accept_returned(
+    specs: Sequence[TensorSpec], layouts: Sequence[Layout], returned: Any, device: str
+) -> list["Returned"]:
+    """The layouts that a contestant described, if they keep the contract. Raises SeatFailed."""
+    if not isinstance(returned, list) or len(returned) != 1:
+        raise SeatFailed(call_failed("returned arrays of different layouts within one round"))
+    given = returned[0] if isinstance(returned[0], list) else []
+    if len(given) == 1 and isinstance(given[0], dict) and given[0].get("type") == "NoneType":
+        names = ", ".join(s.name for s in specs)
+        raise SeatFailed(
+            call_failed(f"returned None, expected {names}; return it, or name a parameter `out`")
+        )
+    if len(given) != len(specs):
+        plural = "output" if len(given) == 1 else "outputs"
+        raise SeatFailed(call_failed(f"returned {len(given)} {plural}, expected {len(specs)}"))
+    return [
+        parse_returned(spec, layout, one, device)
+        for spec, layout, one in zip(specs, layouts, given, strict=True)
+    ]
+
+
+def refuse_aliases(layouts: Sequence["Returned"], addresses: np.ndarray) -> None:
+    """Arrays of two calls must not overlap; those of one may interleave, as columns of a matrix do.
+
+    addresses: shape (calls, outputs). Raises SeatFailed.
+    """
+    starts = np.concatenate([one.low(addresses[:, i]) for i, one in enumerate(layouts)])
+    ends = starts + np.repeat([one.span for one in layouts], len(addresses))
+    calls = np.tile(np.arange(len(addresses)), len(layouts))
+    order = np.argsort(starts, kind="stable")
+    starts, ends, calls = starts[order], ends[order], calls[order]
+    reach = np.maximum.accumulate(ends)
+    owner = calls[np.maximum.accumulate(np.where(ends == reach, np.arange(len(ends)), 0))]
+    if ((reach[:-1] > starts[1:]) & (owner[:-1] != calls[1:])).any():
+        raise SeatFailed(
+            call_failed(
+                "returned the same memory twice, so that a later call overwrites an earlier answer; "
+                "return fresh arrays, or write into a parameter `out`"
+            )
+        )
+
+
+def verdict_on_samples(
+    specs: Sequence[TensorSpec],
+    places: Sequence[check.Places],
+    first: Sequence[np.ndarray],
+    second: Sequence[np.ndarray],
+) -> tuple[str | None, int | None]:
+    """What is wrong, and in which call: a sampled word that was unwritten at the end, or changed later."""
+    for spec, p, a, b in zip(specs, places, first, second, strict=True):
+        missing = check.unwritten(p, a)
+        if missing:
+            call = int(check.poisoned(p, a).any(axis=1).argmax())
+            text = f"output {spec.name}: {missing} of {a.size} sampled words were never written"
+            return f"{text} when the kernel said it was done", call
+        late = int((a != b).sum())
+        if late:
+            call = int((a != b).any(axis=1).argmax())
+            text = f"output {spec.name}: {late} of {a.size} sampled words changed after the kernel said"
+            return f"{text} it was done", call
+    return None, None
+
+
+def doubtful(places: Sequence[check.Places], first: Sequence[np.ndarray]) -> set[int]:
+    """Calls that hold the poison where it may be the answer: they are compared in full instead."""
+    return {
+        int(call)
+        for p, words in zip(places, first, strict=True)
+        if not p.is_telling
+        for call in np.flatnonzero(check.poisoned(p, words).any(axis=1))
+    }
 
 
 @dataclass(frozen=True)
@@ -453,33 +472,41 @@ def returned(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) ->
     return Returned(shape, strides, itemsize, size, span, -sum(r for r in reach if r < 0), is_contiguous)
 
 
-def parse_returned(spec: TensorSpec, layout: Layout, one: Any) -> Returned:
+def parse_returned(spec: TensorSpec, layout: Layout, one: Any, device: str) -> Returned:
     """One described array, checked against the problem. Raises SeatFailed in the contract's words."""
     kind = one.get("type") if isinstance(one, dict) else None
     if not isinstance(one, dict) or "shape" not in one:
-        raise SeatFailed(_fault(f"returned {kind or 'nothing'} for output {spec.name}, expected a tensor"))
+        raise SeatFailed(
+            call_failed(f"returned {kind or 'nothing'} for output {spec.name}, expected a tensor")
+        )
     shape, strides = one.get("shape"), one.get("strides")
-    if one.get("device") != "cpu":
-        raise SeatFailed(_fault(f"output {spec.name} is on device {one.get('device')}, expected cpu"))
+    if one.get("device") != device:
+        raise SeatFailed(
+            call_failed(f"output {spec.name} is on device {one.get('device')}, expected {device}")
+        )
     if one.get("dtype") != spec.dtype:
-        raise SeatFailed(_fault(f"output {spec.name} has dtype {one.get('dtype')}, expected {spec.dtype}"))
+        raise SeatFailed(
+            call_failed(f"output {spec.name} has dtype {one.get('dtype')}, expected {spec.dtype}")
+        )
     if shape != list(layout.shape):
-        raise SeatFailed(_fault(f"output {spec.name} has shape {shape}, expected {list(layout.shape)}"))
+        raise SeatFailed(call_failed(f"output {spec.name} has shape {shape}, expected {list(layout.shape)}"))
     if (
         not isinstance(strides, list)
         or len(strides) != len(layout.shape)
         or not all(isinstance(s, int) for s in strides)
     ):
-        raise SeatFailed(_fault(f"output {spec.name} has no strides"))
+        raise SeatFailed(call_failed(f"output {spec.name} has no strides"))
     # The stride of a dimension of one element moves nothing: any number stands there.
     used = tuple(s if n > 1 else layout.itemsize for n, s in zip(layout.shape, strides, strict=True))
     found = returned(layout.shape, used, layout.itemsize)
     if found.span > SPAN_BYTES and found.span > 4 * found.bytes:
-        raise SeatFailed(_fault(f"output {spec.name} is spread over {found.span} bytes; make it contiguous"))
+        raise SeatFailed(
+            call_failed(f"output {spec.name} is spread over {found.span} bytes; make it contiguous")
+        )
     return found
 
 
-def _fault(message: str) -> Failure:
+def call_failed(message: str) -> Failure:
     return Failure(Status.failed, Fault.submission, "call", printable(message)[:MESSAGE_CHARS])
 
 

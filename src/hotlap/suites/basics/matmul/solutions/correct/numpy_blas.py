@@ -1,4 +1,5 @@
 # expect: accepted
+# device: cpu
 """NumPy's BLAS on the same memory: torch tensors on the CPU are NumPy arrays at no cost."""
 
 import numpy as np

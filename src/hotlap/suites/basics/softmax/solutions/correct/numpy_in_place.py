@@ -1,4 +1,5 @@
 # expect: accepted
+# device: cpu
 """NumPy, every step into the output: no temporary is larger than a column."""
 
 import numpy as np

@@ -1,5 +1,6 @@
 # expect: wrong
 # reason: not a permutation
+# device: cpu
 """Sorts the values, then looks each one up: equal values all find the same position."""
 
 import torch

@@ -1,4 +1,5 @@
 # expect: accepted
+# device: cpu
 """A plain loop compiled by Numba when the file is loaded, before any input exists."""
 
 import numba

@@ -1,0 +1,45 @@
+# expect: accepted
+"""Tiles by tl.dot in full float32: input_precision="ieee", since the default, TF32, is wrong here.
+
+Programs go through c in bands of 8 tile rows, so that those that run at once share slices of a and b.
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+ROWS, COLS, DEPTH, BAND = 128, 64, 32, 8  # 4 warps: 64 sums a thread, two programs a multiprocessor
+
+
+@triton.jit
+def multiply(
+    a, b, c, m, k, n, ROWS: tl.constexpr, COLS: tl.constexpr, DEPTH: tl.constexpr, BAND: tl.constexpr
+):
+    program = tl.program_id(0)
+    tiles_down, tiles_across = tl.cdiv(m, ROWS), tl.cdiv(n, COLS)
+    band = program // (BAND * tiles_across)
+    height = tl.minimum(tiles_down - band * BAND, BAND)
+    inside = program % (BAND * tiles_across)
+    rows = (band * BAND + inside % height).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    cols = (inside // height).to(tl.int64) * COLS + tl.arange(0, COLS)
+    depth = tl.arange(0, DEPTH)
+
+    row_mask, col_mask = (rows < m)[:, None], (cols < n)[None, :]
+    a_slice = a + rows[:, None] * k + depth[None, :]
+    b_slice = b + depth[:, None].to(tl.int64) * n + cols[None, :]
+    total = tl.zeros((ROWS, COLS), dtype=tl.float32)
+    for start in range(0, k, DEPTH):
+        x = tl.load(a_slice, mask=row_mask & (depth < k - start)[None, :], other=0.0)
+        y = tl.load(b_slice, mask=(depth < k - start)[:, None] & col_mask, other=0.0)
+        total = tl.dot(x, y, total, input_precision="ieee")
+        a_slice += DEPTH
+        b_slice += DEPTH * n
+    tl.store(c + rows[:, None] * n + cols[None, :], total, mask=row_mask & col_mask)
+
+
+def kernel(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    (m, k), n = a.shape, b.shape[1]
+    c = torch.empty((m, n), device=a.device, dtype=a.dtype)
+    grid = (triton.cdiv(m, ROWS) * triton.cdiv(n, COLS),)
+    multiply[grid](a, b, c, m, k, n, ROWS=ROWS, COLS=COLS, DEPTH=DEPTH, BAND=BAND, num_warps=4, num_stages=3)
+    return c

@@ -1,0 +1,8 @@
+# expect: failed
+# fault: submission
+# reason: returned None
+# problem: basics/vectoradd
+
+
+def kernel(a, b):
+    a + b
