@@ -111,4 +111,4 @@ def test_measuring_again_keeps_what_is_stored_and_never_lowers_it(
 def test_a_workload_s_floor_rests_on_the_next_smaller_footprint(
     footprints: list[int], below: list[int]
 ) -> None:
-    assert footprints_below(footprints) == below
+    assert footprints_below(footprints, "cpu") == below

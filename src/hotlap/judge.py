@@ -121,6 +121,7 @@ def _workload(run: WorkloadRun, trust: Trust, calibration: Calibration | None) -
         kind=run.kind,
         status=_status(run.failure),
         mode=run.mode,
+        mode_reason=run.mode_reason,
         checked_calls=run.checked_calls,
         excluded_share=_excluded_share(run),
         max_abs_error=errors.max_abs_error if errors else None,

@@ -215,6 +215,7 @@ class WorkloadRun:
     flops: int | None = None
     footprint_bytes: int | None = None
     mode: str | None = None  # graph, stream or after-go; None on a CPU
+    mode_reason: str | None = None  # why not an earlier one
     claimed_time_ns: float | None = None  # what the contestant's own clock says of a call; never ranks
 
 
@@ -299,6 +300,7 @@ class WorkloadVerdict:
     kind: Kind
     status: str
     mode: str | None = None
+    mode_reason: str | None = None
     time_ns: Interval | None = None
     calls_per_round: int | None = None
     single_call_ns: Interval | None = None  # a round's only call; ranks where calls were seen to overlap

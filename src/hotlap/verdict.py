@@ -106,4 +106,9 @@ def replay(run_id: str, workload: int | None, device: Device, out: Path) -> repl
     problem = load(Path(run.problem_folder))
     if problem.id != run.problem:
         raise UsageError(f"run {run_id} was of {run.problem}; {run.problem_folder} holds {problem.id} now")
+    if run.device.kind != device.info.kind:
+        raise UsageError(
+            f"run {run_id} was on {run.device.name} and its inputs were drawn there; this device is a "
+            f"{device.info.kind}: use --device {'cuda:0' if run.device.kind == 'cuda' else 'cpu'}"
+        )
     return replays.replay(problem, run, workload, device, out)

@@ -156,6 +156,12 @@ def test_a_gpu_has_a_column_of_modes_and_none_of_fifth_percentiles() -> None:
     assert hidden.startswith("hidden rows=7 cols=13 stream")
 
 
+def test_why_an_earlier_mode_was_left_is_said_once() -> None:
+    left = factory.bench(mode="stream", mode_reason="not graph: raised RuntimeError: legacy stream")
+    text = shown(factory.on_gpu(workloads=(left, left)))
+    assert text.count("mode stream: not graph: raised RuntimeError: legacy stream") == 1
+
+
 def test_a_workload_without_a_mode_among_others_has_a_dash() -> None:
     mixed = (factory.untimed(), factory.bench(mode="after-go"))
     rows = [" ".join(line.split()) for line in shown(factory.on_gpu(workloads=mixed)).splitlines()]

@@ -192,6 +192,18 @@ def test_idle_runs_while_the_peer_is_silent(pair: Pair) -> None:
     assert len(ran) > 1
 
 
+def test_the_referee_gives_up_on_a_peer_that_never_reads(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "SEND_S", 0.2)
+    referee, _ = pair
+
+    def flood() -> None:
+        while True:
+            referee.send(op="round", scalars=[[0.0] * 100])
+
+    with pytest.raises(PeerGone, match="does not read"):
+        flood()
+
+
 def test_sending_to_a_peer_that_is_gone_says_so(pair: Pair) -> None:
     referee, contestant = pair
     contestant.close()

@@ -488,6 +488,13 @@ DESCRIBED = st.recursive(
 )
 
 
+@pytest.mark.parametrize("stride", [10**4299, -(10**30), True, 4.0, None])
+def test_strides_that_no_memory_has_are_a_failure(stride: object) -> None:
+    one = {"type": "Tensor", "dtype": "float32", "device": "cpu", "shape": [3], "strides": [stride]}
+    with pytest.raises(SeatFailed, match="no strides"):
+        parse_returned(vector("y"), Layout("y", "float32", (3,), 4), one, "cpu")
+
+
 @given(
     st.sampled_from([(), (1,), (6,), (2, 3), (1, 6), (2, 1, 3)]),
     st.fixed_dictionaries(

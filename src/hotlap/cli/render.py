@@ -212,7 +212,17 @@ def absences(given: Verdict) -> list[Text]:
         reasons.append(f"no score: {given.score_reason}")
     if timed and any(w.kind is not Kind.bench for w in given.workloads):
         reasons.append("test and hidden workloads are checked, never timed")
+    reasons += [f"mode {w.mode}: {w.mode_reason}" for w in _leavings(bench)]
     return [Text(f"{ABSENT} {clean(reason, one_line=True)}", style="dim") for reason in reasons]
+
+
+def _leavings(bench: Iterable[WorkloadVerdict]) -> list[WorkloadVerdict]:
+    """The first workload of each mode that was not the first choice."""
+    found: dict[str | None, WorkloadVerdict] = {}
+    for workload in bench:
+        if workload.mode_reason is not None:
+            found.setdefault(workload.mode, workload)
+    return list(found.values())
 
 
 # --- the detail ----------------------------------------------------------------------------------

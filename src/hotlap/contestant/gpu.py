@@ -105,10 +105,10 @@ class GpuRounds:
                 self._after_go(kernel, number, calls)
             else:
                 self.cuda.await_flag(go, number)
-                if not calls:
-                    # Waiting and writing alone need no switch to this process; a round with calls does.
-                    self.cuda.spin(int(scalars[0][0]) if scalars else 0)
-                elif mode == "graph":
+                # Waiting and writing need no switch to this process, nor do copies; every round begins with
+                # one kernel, so that all pay for the switch that is taken off.
+                self.cuda.spin(0 if calls else int(scalars[0][0]))
+                if mode == "graph":
                     graph, kernel.results = self.graphs[calls]
                     graph.replay()
                 else:
@@ -124,6 +124,7 @@ class GpuRounds:
         self.cuda.await_flag(self.flags + wire.GO, number)
         self.channel.send(op="queued", number=number)
         self.cuda.synchronize()
+        self.cuda.spin(0)
         kernel.run(calls)
         if kernel.style == "returns":
             # The referee must know where to look before it may see DONE; it answers when it does.

@@ -17,6 +17,7 @@ from typing import Any
 
 MAX_MESSAGE_BYTES = 1 << 20
 MAX_FDS = 64
+SEND_S = 5.0
 SO_PASSRIGHTS = 83  # Linux 6.16
 
 # Offsets in the control block that referee and contestant share; far apart, never in one cache line.
@@ -62,13 +63,27 @@ class Channel:
             self.sock.setsockopt(socket.SOL_SOCKET, SO_PASSRIGHTS, 0)
 
     def send(self, fds: Sequence[int] = (), **message: Any) -> None:
+        """Raises PeerGone where the other end is closed; for the referee also where it does not read."""
         body = json.dumps(message).encode()
-        frame = struct.pack("<I", len(body)) + body
+        frame, left = memoryview(struct.pack("<I", len(body)) + body), list(fds)
+        # A contestant may peek at its messages and take none: the referee must not wait for it for ever.
+        patience_s = None if self.accept_fds else SEND_S
         try:
-            sent = socket.send_fds(self.sock, [frame], list(fds)) if fds else 0
-            self.sock.sendall(frame[sent:])
+            while frame:
+                if not select.select([], [self.sock], [], patience_s)[1]:
+                    raise PeerGone("the other process does not read its messages")
+                with contextlib.suppress(BlockingIOError):
+                    if left:
+                        sent = socket.send_fds(self.sock, [frame], left, socket.MSG_DONTWAIT)
+                    else:
+                        sent = self.sock.send(frame, socket.MSG_DONTWAIT)
+                    frame, left = frame[sent:], []
         except OSError as error:
             raise PeerGone(f"the channel is closed ({error.strerror})") from None
+
+    def has_more(self) -> bool:
+        """Whether part of a message has arrived already."""
+        return bool(self._buffer)
 
     def receive(
         self, timeout_s: float | None = None, idle: Callable[[], None] | None = None

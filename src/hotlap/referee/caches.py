@@ -54,14 +54,14 @@ def _add(tar: tarfile.TarFile, top: str, name: str, left: list[int]) -> None:
             if fd is None:
                 continue
             with os.fdopen(fd, "rb") as stream:
-                size = os.fstat(fd).st_size
-                if left[0] < size:
+                if left[0] < os.fstat(fd).st_size:
                     continue
+                data = stream.read(left[0])  # at once: where nothing freezes it, its owner may still write
                 info = tarfile.TarInfo(f"{name}/{inside}/{file}")
-                info.size, info.mode = size, 0o755
+                info.size, info.mode = len(data), 0o755
                 info.mtime = int(os.fstat(fd).st_mtime)
-                tar.addfile(info, stream)
-                left[0] -= size
+                tar.addfile(info, io.BytesIO(data))
+                left[0] -= len(data)
                 left[1] -= 1
 
 

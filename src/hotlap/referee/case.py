@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hotlap.errors import DeviceError
+from hotlap.errors import DeviceError, OutOfDeviceMemory
 from hotlap.model import (
     Errors,
     Failure,
@@ -53,6 +53,7 @@ class Tally:
     samples: Samples | None = None
     footprint_bytes: int | None = None
     mode: str | None = None
+    mode_reason: str | None = None
     claimed_time_ns: float | None = None
 
 
@@ -136,17 +137,20 @@ def record(case: Case, index: int, workload: Workload, axes: dict[str, int], tal
         flops=flops,
         footprint_bytes=tally.footprint_bytes,
         mode=tally.mode,
+        mode_reason=tally.mode_reason,
         claimed_time_ns=tally.claimed_time_ns,
     )
 
 
-def buffer_budget(case: Case, axes: dict[str, int]) -> int:
-    """Bytes that one seat's buffers may take. Raises DeviceError when even one call needs more."""
+def buffer_budget(case: Case, axes: dict[str, int], idle_bytes: int = 0) -> int:
+    """Bytes that one seat's buffers may take; idle_bytes: what it has already. Raises OutOfDeviceMemory for a
+    GPU, DeviceError for a CPU, when even one call needs more."""
     device = case.device
-    budget = int(device.memory_share * device.free_bytes())
+    budget = int(device.memory_share * device.free_bytes()) + idle_bytes
     needed = device.call_bytes(case.problem, axes)
     if needed > budget:
-        raise DeviceError(
+        full = DeviceError if device.info.kind == "cpu" else OutOfDeviceMemory
+        raise full(
             f"{case.problem.id} {axes}: one call needs {needed / 1e9:.1f} GB of buffers; allowed is "
             f"{device.memory_share:.0%} of the free memory, {budget / 1e9:.1f} GB; use a smaller workload or "
             "a larger machine"

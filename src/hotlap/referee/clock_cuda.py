@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from hotlap.contestant import wire
+from hotlap.errors import HarnessError, OutOfDeviceMemory
 from hotlap.model import Problem
 from hotlap.problems.reference import Reference, make_inputs
 from hotlap.referee import check, sandbox
@@ -50,9 +51,13 @@ SLOT_ALIGNMENT = 256
 COVER_NS = 300_000  # a spin that hides the host's time for queueing what follows
 PIECE_BYTES = 512 << 20  # of inputs between two stamps
 STALL_S = 3.0  # to queue a round's calls: who takes longer waits for the device, and so for GO
-STAMPS = 4096
+DECOYS = 16  # pairs of words of an input in each call
+VAULT, SLOTS = 0, 1
+LATE_NS = 100_000  # a first sample that was queued before DONE is over sooner; a switch takes longer
+TOLD_LATE = "was done before it told where its returned tensors are"
 MAX_BLOCKS = 1024  # allocations in which returned tensors may lie
 POLL_S = 2e-5
+FINISH_S = 2.0  # from the end of the calls until the contestant says so
 FAR_AHEAD = 1 << 30  # rounds; flags compare cyclically
 
 
@@ -121,8 +126,14 @@ class CudaSeat(Seat):
         return address
 
     def give_block(self, address: int) -> None:
-        """Keep a block for this contestant's next workload."""
-        self._free.append((self._blocks[address][0], address))
+        """Keep a block for this contestant's next workload; once it is closed there is none."""
+        if address in self._blocks:
+            self._free.append((self._blocks[address][0], address))
+
+    @property
+    def idle_bytes(self) -> int:
+        """Device memory that is this contestant's and in no workload's use."""
+        return sum(size for size, _ in self._free)
 
     def handle(self, address: int) -> str:
         return self._blocks[address][1]
@@ -134,7 +145,7 @@ class CudaSeat(Seat):
                 raise SeatFailed(call_failed(f"returned tensors in more than {MAX_BLOCKS} allocations"))
             try:
                 self._opened[handle] = self.gpu.open(handle)
-            except (CudaError, ValueError) as error:
+            except (CudaError, OutOfDeviceMemory, ValueError) as error:
                 raise SeatFailed(call_failed(f"returned memory that cannot be mapped: {error}")) from None
         return self._opened[handle]
 
@@ -174,10 +185,12 @@ class CudaSeat(Seat):
         Raises SeatFailed; our stream is free then.
         """
         deadline = time.monotonic() + timeout_s
-        finished = False
+        finished = was_done = False
         try:
-            while not (self.gpu.is_done() and finished):
-                if select.select([self.channel.sock], [], [], POLL_S)[0]:
+            while not ((is_done := self.gpu.is_done()) and finished):
+                if is_done and not was_done:  # the calls are over: to say so takes no time
+                    was_done, deadline = True, min(deadline, time.monotonic() + FINISH_S)
+                if self.channel.has_more() or select.select([self.channel.sock], [], [], POLL_S)[0]:
                     reply = self._reply("call", 1.0)
                     if reply.get("op") == "placed":
                         placed(reply)
@@ -199,7 +212,11 @@ class CudaSeat(Seat):
             self.release()
             raise
         self.drain()
-        self.freeze()
+        try:
+            self.freeze()
+        except HarnessError:
+            message = "could not be held still after its round: a thread of it stays inside the driver"
+            raise SeatFailed(self._failure("call", message)) from None
 
     def release(self) -> None:
         """Write both flags: nobody waits for this round any more, neither the contestant's queue nor ours."""
@@ -213,12 +230,22 @@ class CudaSeat(Seat):
             with contextlib.suppress(CudaError):
                 self.gpu.rescue_flag(self.flags + wire.GO, self.round_number + FAR_AHEAD)
         super().close()
-        with contextlib.suppress(CudaError):
-            for address, _ in self._opened.values():
-                self.gpu.close(address)
-            for address in (*self._blocks, *([self.flags] if self.flags else [])):
+        if self.flags:
+            # Nobody is left who could overwrite DONE, and our stream may wait for it.
+            with contextlib.suppress(CudaError):
+                self.gpu.rescue_flag(self.flags + wire.DONE, self.round_number)
+        self.unmap()
+        for address in (*self._blocks, *([self.flags] if self.flags else [])):
+            with contextlib.suppress(CudaError):
                 self.gpu.free(address)
-        self._opened, self._blocks, self._free, self.flags = {}, {}, [], 0
+        self._blocks, self._free, self.flags = {}, [], 0
+
+    def unmap(self) -> None:
+        """Give back what the contestant shared with us."""
+        for address, _ in self._opened.values():
+            with contextlib.suppress(CudaError):
+                self.gpu.close(address)
+        self._opened = {}
 
 
 def empty_round(seat: CudaSeat, stamps: int, spin_ns: int = 0) -> int:
@@ -252,8 +279,9 @@ def read_stamps(gpu: Gpu, stamps: int, count: int) -> list[int]:
 def measure_pace(gpu: Gpu, stamps: int) -> Pace:
     """Time the referee's own copies and sweeps, the best of a few."""
     small, large = 16 << 20, PIECE_BYTES
-    to, source = gpu.allocate(large), gpu.allocate(large)
     best = {small: float("inf"), large: float("inf"), 0: float("inf")}
+    block = gpu.allocate(2 * large)
+    to, source = block, block + large
     try:
         for _ in range(6):
             gpu.launch("spin", 1, 1, COVER_NS)
@@ -267,8 +295,7 @@ def measure_pace(gpu: Gpu, stamps: int) -> Pace:
             for size, start, end in zip((small, large, 0), times, times[1:], strict=False):
                 best[size] = min(best[size], end - start)
     finally:
-        gpu.free(to)
-        gpu.free(source)
+        gpu.free(block)
     per_byte = (best[large] - best[small]) / (large - small)
     return Pace(max(0.0, best[small] - per_byte * small), per_byte, best[0])
 
@@ -299,6 +326,11 @@ def draw_cuda_vault(
         else torch.empty(slot_stride(layout) * len(keys), dtype=torch.uint8, device=gpu.torch_device)
         for layout in layouts
     ]
+    for arena, layout in zip(arenas, layouts, strict=True):
+        if (
+            arena is not None and layout is not None
+        ):  # whole slots are copied, and what lies behind is not new
+            arena.view(len(keys), -1)[:, layout.bytes :].zero_()
     inputs = []
     for call, key in enumerate(keys):
         made = make_inputs(reference, problem, axes, CudaRng(key, gpu), gpu.torch_device)
@@ -408,6 +440,8 @@ class CudaAssignment:
             raise
 
     def close(self) -> None:
+        if self.gpu.is_done():  # else a round is given up: what it may still read goes with the process
+            self.seat.unmap()  # a block that was freed and allocated again can have the same handle
         for slots in (*self.inputs, *self.outputs):
             if slots is not None:
                 slots.close()
@@ -426,27 +460,35 @@ class CudaAssignment:
         wanted: the calls whose outputs come back whole. samples: words, over all calls and each output.
         Raises SeatFailed, Stalled.
         """
-        self._vault, self._calls, self._samples = vault, len(vault.inputs), samples
+        self._arenas, self._calls, self._samples = vault.arenas, len(vault.inputs), samples
         if self._knows_places or not self._poisons:
             self._poisons = [poison_word(layout.dtype) for layout in self.layouts]
         self._first: list[Any] | None = None
-        queued = self.seat.queue(self._calls, vault.scalars, self.mode)
         try:
-            last = self._queue_round(queued)
-        except BaseException:
-            self.seat.release()
-            raise
-        self.seat.await_done(timeout_s, self._placed)
-        stamps = read_stamps(self.gpu, self._stamps, last + 1)
-        return self._read(stamps[-1] - stamps[-2], self._intrusion(stamps[:-1]), wanted)
+            queued = self.seat.queue(self._calls, vault.scalars, self.mode)
+            try:
+                self._queue_round(queued)
+            except BaseException:
+                self.seat.release()
+                raise
+            self.seat.await_done(timeout_s, self._placed)
+            end = self._end
+            stamps = read_stamps(self.gpu, self._stamps, end + 2)
+            if self._first is not None and stamps[end + 1] - stamps[end] > LATE_NS:
+                if not self._knows_places:
+                    raise SeatFailed(call_failed(TOLD_LATE))
+                stamps[end] = stamps[end + 1]  # somebody had the GPU between t2 and the sample: that counts
+            return self._read(stamps[end] - stamps[end - 1], self._intrusion(stamps[:end]), wanted)
+        finally:
+            self._arenas = []  # gigabytes, which the next draw needs
 
     @property
     def _knows_places(self) -> bool:
         """Whether a round's outputs have their places before it starts."""
         return self.style != "returns" or self.mode != "after-go"
 
-    def _queue_round(self, queued: dict[str, Any]) -> int:
-        """Queue everything up to the first sample; the number of the last stamp."""
+    def _queue_round(self, queued: dict[str, Any]) -> None:
+        """Queue everything up to the first sample and the stamp behind it."""
         gpu, seat = self.gpu, self.seat
         if self.style != "returns":
             self._set_slots()
@@ -456,23 +498,30 @@ class CudaAssignment:
         if self._knows_places:
             self._where = [self.gpu.upload(a) for a in self._sampled_addresses()]
         self._spans = self._spans_to_poison() if self._knows_places else []
+        self._draw_decoys()
         gpu.launch("spin", 1, 1, COVER_NS)
         for spans, word in self._spans:
             gpu.poison(spans, word)
-        last = self._copy_inputs()
+        self._end = self._copy_inputs() + 1  # the number of the stamp t2
         gpu.write_flag(seat.flags + wire.GO, seat.round_number)
         gpu.await_flag(seat.flags + wire.DONE, seat.round_number)
-        gpu.launch("stamp", 1, 1, self._stamps + 8 * (last + 1))
+        gpu.launch("stamp", 1, 1, self._stamps + 8 * self._end)
         if self._knows_places:
-            self._first = self._sample(self._where, self._seen)
-        return last + 1
+            self._sample_first()
+        self._exchange(VAULT)
+
+    def _sample_first(self) -> None:
+        """Queue the sample that belongs to t2, and a stamp that tells when it was over."""
+        self._first = self._sample(self._where, self._seen)
+        self.gpu.launch("stamp", 1, 1, self._stamps + 8 * (self._end + 1))
 
     def _copy_inputs(self) -> int:
         """Vault to slots in pieces, a stamp round each, then clean the L2; the number of the stamp t1."""
         gpu, number = self.gpu, 0
+        self._exchange(VAULT)
         gpu.launch("stamp", 1, 1, self._stamps)
         self._pieces: list[int] = []
-        for slots, arena in zip(self.inputs, self._vault.arenas, strict=True):
+        for slots, arena in zip(self.inputs, self._arenas, strict=True):
             if slots is None:
                 continue
             size = slots.stride * self._calls
@@ -484,6 +533,7 @@ class CudaAssignment:
                 gpu.launch("stamp", 1, 1, self._stamps + 8 * number)
                 self._pieces.append(part)
         gpu.sweep()
+        self._exchange(SLOTS)
         gpu.launch("stamp", 1, 1, self._stamps + 8 * (number + 1))
         return number + 1
 
@@ -494,6 +544,34 @@ class CudaAssignment:
         gaps = [b - a for a, b in itertools.pairwise(stamps)]
         allowed = [INTRUSION_NS + (1 + INTRUSION_SHARE) * ns for ns in usual]
         return int(max(0.0, *(gap - limit for gap, limit in zip(gaps, allowed, strict=True))))
+
+    # --- decoys
+
+    def _draw_decoys(self) -> None:
+        """Choose secret pairs of words of every input in every call that are exchanged until t1.
+
+        Copy engines are not sliced in time with our kernels: one that copies a slot before GO must copy what
+        is not the input yet.
+        """
+        self._decoys = []
+        rows = np.arange(self._calls, dtype=np.int64)[:, None]
+        for slots, arena in zip(self.inputs, self._arenas, strict=True):
+            pairs = 0 if slots is None else min(DECOYS, slots.layout.bytes // 16)
+            if slots is None or not pairs:
+                continue
+            width = slots.layout.bytes // 8 // (2 * pairs)
+            inside = check.secret_generator().integers(0, width, (self._calls, 2 * pairs))
+            words = np.arange(2 * pairs, dtype=np.int64) * width + inside
+            words = check.secret_generator().permuted(words, axis=1)  # who changes with whom is secret too
+            offsets = (rows * slots.stride + words * 8).reshape(-1)
+            tables = tuple(self.gpu.upload(base + offsets) for base in (arena.data_ptr(), slots.base))
+            self._decoys.append(tables)
+
+    def _exchange(self, which: int) -> None:
+        """Queue the exchange of the decoys, in the vault or in the slots."""
+        for tables in self._decoys:
+            count = tables[which].numel() // 2
+            self.gpu.launch_over("exchange", count, tables[which].data_ptr(), count)
 
     # --- where outputs are
 
@@ -521,6 +599,11 @@ class CudaAssignment:
             low = place[1] - found[output].below
             if low < 0 or low + found[output].span > size:
                 raise SeatFailed(call_failed("broke the protocol: a returned tensor lies outside its block"))
+            if (base + place[1]) % found[output].itemsize or not _is_whole(found[output]):
+                name = self.problem.outputs[output].name
+                raise SeatFailed(
+                    call_failed(f"output {name} is misaligned or runs backwards; make it contiguous")
+                )
             addresses[call, output], is_input[call, output] = base + place[1], own
         refuse_aliases(found, addresses)
         self.returned, self._addresses, self._is_input = found, addresses, is_input
@@ -603,11 +686,11 @@ class CudaAssignment:
         if self._knows_places or self._first is not None:
             _no_places(reply)
         if self.gpu.is_done():
-            raise SeatFailed(call_failed("was done before it told where its returned tensors are"))
+            raise SeatFailed(call_failed(TOLD_LATE))
         self._set_returned(reply)
         for addresses, room in zip(self._sampled_addresses(), self._where, strict=True):
             self.gpu.upload_past(addresses, room)
-        self._first = self._sample(self._where, self._seen)
+        self._sample_first()
 
     # --- after the round
 
@@ -675,7 +758,7 @@ class CudaAssignment:
             len(self.inputs) + len(self.outputs), dtype=torch.int64, device=self.gpu.torch_device
         )
         for i, (spec, slots, arena) in enumerate(
-            zip(self.problem.inputs, self.inputs, self._vault.arenas, strict=True)
+            zip(self.problem.inputs, self.inputs, self._arenas, strict=True)
         ):
             if slots is not None and not spec.mutable:
                 vectors = slots.stride * self._calls // 16
@@ -712,6 +795,11 @@ def _is_place(place: Any, blocks: int) -> bool:
         and 0 <= place[0] < blocks
         and 0 <= place[1] < 1 << 48
     )
+
+
+def _is_whole(one: Returned) -> bool:
+    """Whether all strides are whole elements, and forwards: what a kernel of torch's can follow."""
+    return not one.below and all(stride % one.itemsize == 0 for stride in one.strides)
 
 
 def _contiguous(layout: Layout) -> Returned:

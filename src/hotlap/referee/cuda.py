@@ -21,10 +21,15 @@ from hotlap.errors import HarnessError, OutOfDeviceMemory, UsageError
 GRANULE = 2 << 20  # what an IPC handle exports is whole granules: nothing else may lie in them
 SWEEP_BYTES = 256 << 20
 HANDLE_BYTES = 64
+STAMPS = 4096
 WAIT_GEQ = 0
 DRIVER_NODES = ("/dev/nvidiactl", "/dev/dxg")  # dxg: on WSL
+STICKY = {
+    f"CUDA_ERROR_{name}"
+    for name in ("ILLEGAL_ADDRESS", "MISALIGNED_ADDRESS", "ASSERT", "LAUNCH_FAILED", "CONTEXT_IS_DESTROYED")
+}
 KERNELS = (
-    *("stamp", "spin", "poison", "copy", "sweep", "add", "sample", "behind", "differ"),
+    *("stamp", "spin", "poison", "copy", "sweep", "add", "sample", "behind", "differ", "exchange"),
     *("compare_float64", "compare_float32", "compare_float16", "compare_bfloat16"),
     *("uniform_float32", "uniform_float64", "normal_float32", "normal_float64", "integers"),
 )
@@ -40,7 +45,7 @@ def driver() -> Any:
     """The driver API of cuda-bindings. Raises UsageError where it, or a driver, is missing."""
     if not any(Path(node).exists() for node in DRIVER_NODES):
         raise UsageError(
-            "no NVIDIA GPU on this machine, and CUDA kernels are judged on one; `hotlap doctor` says what works"
+            "no NVIDIA GPU on this machine: CUDA kernels cannot be judged; `hotlap doctor` says what can"
         )
     try:
         from cuda.bindings import driver as found
@@ -48,6 +53,8 @@ def driver() -> Any:
         raise UsageError(
             f"a GPU is refereed through cuda-bindings, which is not installed: {NEEDS}"
         ) from None
+    # More hardware queues than the usual 8: the stream that rescues must not share one with a waiting stream.
+    os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
     try:
         (code,) = found.cuInit(0)
     except (RuntimeError, OSError) as error:
@@ -63,7 +70,8 @@ def called(name: str, *arguments: Any) -> Any:
     if int(code):
         if code.name == "CUDA_ERROR_OUT_OF_MEMORY":
             raise OutOfDeviceMemory(f"{name}: the GPU has no memory left")
-        raise CudaError(f"{name}: {code.name} ({int(code)})")
+        lost = "; this process cannot use the GPU any more: start hotlap again" if code.name in STICKY else ""
+        raise CudaError(f"{name}: {code.name} ({int(code)}){lost}")
     return values[0] if len(values) == 1 else tuple(values)
 
 
@@ -156,6 +164,17 @@ def cubin(arch: str) -> bytes:
     return image
 
 
+def bus_of(device: Any) -> str:
+    """The device's place on the PCI bus, such as 0000:06:00.0."""
+    return bytes(called("cuDeviceGetPCIBusId", 32, device)).split(b"\0")[0].decode().lower()
+
+
+@functools.cache
+def gpu_of(ordinal: int) -> "Gpu":
+    """The one Gpu of a number in this process."""
+    return Gpu(ordinal)
+
+
 class Gpu:
     """The context, our kernels and one stream of a device. Made once for each process and device."""
 
@@ -167,7 +186,7 @@ class Gpu:
         torch.cuda.init()  # type: ignore[no-untyped-call]
         self.torch_device = torch.device("cuda", ordinal)
         self._stream, self._rescue = torch.cuda.Stream(), torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        torch.cuda.set_stream(self._stream)
+        self.use()
         self.grid = attribute("MULTIPROCESSOR_COUNT", self.device) * 8
         cu = driver()
         self.stream, self.rescue = (
@@ -179,6 +198,14 @@ class Gpu:
         self._functions = {name: called("cuModuleGetFunction", module, name.encode()) for name in KERNELS}
         self._cold = self.allocate(SWEEP_BYTES)
         self._sink = self.allocate(GRANULE)
+        self.stamps = self.allocate(8 * STAMPS)
+
+    def use(self) -> None:
+        """Take up context and stream in this thread."""
+        import torch
+
+        torch.cuda.set_device(self.torch_device)
+        torch.cuda.set_stream(self._stream)
 
     # --- memory
 
@@ -208,14 +235,18 @@ class Gpu:
         return int(called("cuMemGetInfo")[1])
 
     def export(self, address: int) -> str:
-        """The handle, in hex, by which another process maps the allocation at an address."""
+        """The handle, in hex, by which another process maps the allocation at an address, zeroed by then."""
+        self.synchronize()
         handle = called("cuIpcGetMemHandle", self.pointer(address))
         return ctypes.string_at(int(handle.getPtr()), HANDLE_BYTES).hex()
 
     def open(self, handle: str) -> tuple[int, int]:
         """Map another process's allocation; its address here and its size. Raises CudaError."""
         ipc = driver().CUipcMemHandle()
-        ctypes.memmove(int(ipc.getPtr()), bytes.fromhex(handle), HANDLE_BYTES)
+        raw = bytes.fromhex(handle)
+        if len(raw) != HANDLE_BYTES:
+            raise ValueError(f"a handle has {HANDLE_BYTES} bytes, found {len(raw)}")
+        ctypes.memmove(int(ipc.getPtr()), raw, HANDLE_BYTES)
         flags = driver().CUipcMem_flags.CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
         address = int(called("cuIpcOpenMemHandle", ipc, int(getattr(flags, "value", flags))))
         _, size = called("cuMemGetAddressRange", self.pointer(address))

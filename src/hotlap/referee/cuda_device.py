@@ -15,7 +15,6 @@ from hotlap.model import Problem, Trust
 from hotlap.problems.reference import Reference
 from hotlap.referee import cgroup, check, check_cuda, sandbox
 from hotlap.referee.clock_cuda import (
-    STAMPS,
     CudaAssignment,
     CudaSeat,
     CudaVault,
@@ -25,7 +24,7 @@ from hotlap.referee.clock_cuda import (
     empty_round,
     measure_pace,
 )
-from hotlap.referee.cuda import Gpu, arch_of, attribute, find, fingerprint, uuid_of
+from hotlap.referee.cuda import arch_of, attribute, bus_of, find, fingerprint, gpu_of, uuid_of
 from hotlap.referee.limits import Limits
 from hotlap.referee.nvml import Nvml
 from hotlap.referee.seat import SeatFailed, printable, sweep_folders
@@ -48,9 +47,8 @@ class CudaDevice(Wings[CudaSeat]):
     now: MPS, or somebody else's work on it.
     """
 
-    memory_share = (
-        0.15  # of the free memory, for a seat's buffers: vault, returned tensors and references beside
-    )
+    # Of the free memory, for a seat's buffers: the vault, returned tensors and references need theirs beside.
+    memory_share = 0.15
     trust = Trust.referee_gpu
     trust_reason: str | None = None
     call_bytes = staticmethod(call_bytes_cuda)
@@ -69,17 +67,21 @@ class CudaDevice(Wings[CudaSeat]):
         self.freezer, self.ordinal = freezer, ordinal
         self.contestant_cpus = tuple(sorted(os.sched_getaffinity(0)))
         self.nvml = Nvml(uuid_of(handle))
-        self.access = sandbox.GpuAccess(uuid_of(handle), self.nvml.minor(), arch_of(handle))
+        self.access = sandbox.access_to(uuid_of(handle), arch_of(handle), self.nvml.minor(), bus_of(handle))
         self.arch = self.access.arch
-        self.warm_up(warm)  # their frameworks load while ours does
-        self.gpu = Gpu(ordinal)
-        self.refuse_others()
         self.pool = InOrder()
-        self.compare: check.Compare = functools.partial(check_cuda.compare_tensor, self.gpu)
-        self.stamps = self.gpu.allocate(8 * STAMPS)
-        self.pace = measure_pace(self.gpu, self.stamps)
         self.calm_empty_ns = 0
         self.info = fingerprint(handle, self.nvml.driver_version())
+        try:
+            self.warm_up(warm)  # their frameworks load while ours does
+            self.gpu = gpu_of(ordinal)
+            self.refuse_others()
+            self.compare: check.Compare = functools.partial(check_cuda.compare_tensor, self.gpu)
+            self.stamps = self.gpu.stamps
+            self.pace = measure_pace(self.gpu, self.stamps)
+        except BaseException:
+            self.close()
+            raise
 
     # --- what is done on it
 
@@ -104,6 +106,7 @@ class CudaDevice(Wings[CudaSeat]):
         try:
             return empty_round(null, self.stamps)
         except (Stalled, SeatFailed) as error:
+            self.drop_null()
             raise HarnessError(f"an empty round of our own process failed: {error or 'it stalled'}") from None
 
     def see_clock(self) -> int | None:
@@ -118,9 +121,13 @@ class CudaDevice(Wings[CudaSeat]):
 
     # --- who else is on it
 
-    def refuse_others(self) -> None:
-        """Raise DeviceError when a process that is not ours has a compute context on this GPU."""
-        for _ in range(10):  # a process that was just killed is listed for a moment
+    def refuse_others(self, patience_s: float = 1.0) -> None:
+        """Raise DeviceError when a process that is not ours has a compute context on this GPU.
+
+        Every verdict begins here, so this is also where its thread takes up the GPU's context and stream.
+        """
+        self.gpu.use()
+        for _ in range(int(10 * patience_s)):  # a process that was just killed is listed for a moment
             seen = self.nvml.compute_processes()
             if os.getpid() not in seen:
                 return  # NVML does not count as we do, as in a container: `gaps` says so
@@ -167,7 +174,9 @@ class CudaDevice(Wings[CudaSeat]):
     def _calm(self, null: CudaSeat) -> None:
         """Its first rounds give `calm_empty_ns`: their third quartile."""
         times_ns = [self._empty_round(null) for _ in range(CALM_ROUNDS)]
-        self.calm_empty_ns = int(statistics.quantiles(times_ns, n=4)[2])
+        found_ns = int(statistics.quantiles(times_ns, n=4)[2])
+        # A null seat that had to be replaced meets whatever an author left on the GPU.
+        self.calm_empty_ns = min(found_ns, self.calm_empty_ns or found_ns)
 
 
 def _mps_is_running() -> bool:

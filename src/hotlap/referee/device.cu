@@ -59,6 +59,16 @@ extern "C" __global__ void sweep(const uint4* data, u64 vectors, u32* sink) {
   if (sum == 0x12345678u) *sink = sum;
 }
 
+// Exchange the 8-byte words at each pair of addresses; no address is in two pairs.
+extern "C" __global__ void exchange(const u64* pairs, u64 count) {
+  EACH(i, count) {
+    u64 *a = (u64*)pairs[2 * i], *b = (u64*)pairs[2 * i + 1];
+    const u64 word = *a;
+    *a = *b;
+    *b = word;
+  }
+}
+
 // Bandwidth of two reads and one write, for the floor.
 extern "C" __global__ void add(float4* to, const float4* a, const float4* b, u64 vectors) {
   EACH(i, vectors) {

@@ -13,8 +13,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from hotlap.errors import HarnessError
-from hotlap.model import Failure, Fault, Kind, Samples, Status, Workload
+from hotlap.errors import HarnessError, OutOfDeviceMemory
+from hotlap.model import Failure, Fault, Kind, Problem, Samples, Status, Workload
 from hotlap.problems import shapes
 from hotlap.referee import caches, check
 from hotlap.referee.case import (
@@ -42,7 +42,7 @@ from hotlap.referee.measure import (
     wanted_calls,
 )
 from hotlap.referee.rounds import RoundResult
-from hotlap.referee.seat import SeatFailed
+from hotlap.referee.seat import SeatFailed, SeatSilent
 
 ROUND_NS = 5_000_000  # in rounds of 20 ms a matrix product scattered by 2.3 %, likely at its power limit
 MIN_PAIRS, MAX_PAIRS = 12, 24
@@ -50,9 +50,14 @@ WORKLOAD_S = 0.5  # what a workload's pairs may take; how many fit is fixed befo
 DISCARDED_PAIRS = 2
 SINGLE_ROUNDS = 8
 PILOT_CALLS, PILOT_ROUNDS = 4, 3
-RETRIES = 4  # of a pair in which something else had the GPU
-# Numbers of rounds that are part of their keys; the timed ones begin at TIMED_ROUND.
-SETTLE_ROUND, PILOT_ROUND, SINGLE_ROUND = -1000, -2000, 1_000_000
+RETRIES = 8  # in a workload, of rounds in which something else had the GPU
+# Numbers of rounds are part of their keys. No key serves two modes, nor checks and timing: inputs that were
+# seen in one mode must not come back in the next.
+SETTLE_ROUND, PILOT_ROUND, SINGLE_ROUND, MODE_ROUNDS = -1000, -2000, 1_000_000, 100_000
+
+
+STALLED = "its calls could not be queued ahead of GO"
+REASON_CHARS = 300
 
 
 class Intruded(Exception):
@@ -68,8 +73,9 @@ class Side:
     restart: Callable[["Side"], None]
     failed: Callable[[SeatFailed], Exception]
     is_submission: bool
-    mode: str = MODES[0]
-    work: CudaAssignment | None = field(default=None)
+    mode: str
+    work: CudaAssignment | None = None
+    left: list[str] = field(default_factory=list)  # which modes were left, and why
 
     @property
     def assignment(self) -> CudaAssignment:
@@ -82,9 +88,10 @@ class Side:
             self.work.close()
             self.work = None
 
-    def next_mode(self) -> None:
+    def leave_mode(self, why: str) -> None:
         """Go one mode down the list, in a fresh process: a failed capture can leave a framework unusable."""
         self.close()
+        self.left.append(f"not {self.mode}: {why[:REASON_CHARS]}")
         self.mode = MODES[MODES.index(self.mode) + 1]
         self.restart(self)
 
@@ -93,7 +100,10 @@ def measure_cuda(case: Case, baseline: str | None, progress: Progress) -> None:
     """Time every bench workload against the baseline, in place of its untimed record."""
     device = cast(CudaDevice, case.device)
     device.null_seat().freeze()
-    mine = Side(case.seat, case.style, lambda side: _restart(case, device, side), lambda error: error, True)
+    first = _first_mode(case.problem)
+    mine = Side(
+        case.seat, case.style, lambda side: _restart(case, device, side), lambda error: error, True, first
+    )
     theirs = _baseline_side(case, device, baseline)
     benches = [i for i, run in enumerate(case.runs) if run.kind is Kind.bench]
     with ExitStack() as ends:
@@ -110,12 +120,36 @@ def measure_cuda(case: Case, baseline: str | None, progress: Progress) -> None:
             try:
                 _time_workload(case, device, mine, theirs, run.index, axes, tally, report)
             except SeatFailed as error:
-                tally.failure = error.failure
+                tally.failure, tally.mode = error.failure, mine.mode
+                tally.mode_reason = "; ".join(mine.left) or None
+            except BaseException:
+                device.drop_baseline()  # it may be out of step, and the next author must not meet it
+                raise
             workload = Workload(Kind.bench, "gpu", run.axes)
             case.runs[position] = record(case, run.index, workload, axes, tally)
             if tally.failure is not None:
+                if tally.failure.status is Status.void:
+                    device.drop_baseline()
                 return
-        device.refuse_others()
+        device.refuse_others(patience_s=5.0)  # those that the author's code started may be ending
+
+
+def _first_mode(problem: Problem) -> str:
+    """The mode to begin with: a graph would keep the scalars of its capture."""
+    return "stream" if any(spec.shape is None for spec in problem.inputs) else MODES[0]
+
+
+def _baseline_failed(case: Case, error: SeatFailed) -> Exception:
+    """Whose fault it is that the baseline failed: where memory or time did not suffice somebody may have it,
+    else the problem's."""
+    said = error.failure.message
+    if error.failure.fault is Fault.harness:
+        return error
+    if "out of memory" in said or "OutOfMemory" in said:
+        return OutOfDeviceMemory(f"{case.problem.id}: the baseline {said}")
+    if isinstance(error, SeatSilent):
+        return SeatFailed(_intruded())
+    return baseline_failed(case, error)
 
 
 def _baseline_side(case: Case, device: CudaDevice, wanted: str | None) -> Side:
@@ -133,12 +167,18 @@ def _baseline_side(case: Case, device: CudaDevice, wanted: str | None) -> Side:
         side.style = load_into(side.seat)
 
     seat, style = device.baseline_seat(key)
+    try:
+        style = style or load_into(seat)
+    except BaseException:
+        device.drop_baseline()
+        raise
     side = Side(
         seat,
-        style or load_into(seat),
+        style,
         restart,
-        lambda error: error if error.failure.fault is Fault.harness else baseline_failed(case, error),
+        lambda error: _baseline_failed(case, error),
         False,
+        _first_mode(case.problem),
     )
     seat.freeze()
     return side
@@ -150,7 +190,9 @@ def _restart(case: Case, device: CudaDevice, side: Side) -> None:
     side.seat.close()
     case.seat = side.seat = device.take_seat("torch")
     side.seat.await_start()
-    side.style = load(side.seat, case.problem, case.submission, case.library, kept)
+    started = time.monotonic()
+    case.style = side.style = load(side.seat, case.problem, case.submission, case.library, kept)
+    case.loaded_s += time.monotonic() - started
 
 
 def _time_workload(
@@ -171,7 +213,8 @@ def _time_workload(
     _settle(case, device, theirs, index, axes, calls, Tally())
     while True:
         _settle(case, device, mine, index, axes, calls, tally)
-        tally.mode, tally.footprint_bytes = mine.mode, calls * device.call_bytes(case.problem, axes)
+        tally.mode, tally.mode_reason = mine.mode, "; ".join(mine.left) or None
+        tally.footprint_bytes = calls * device.call_bytes(case.problem, axes)
         stalled = False
         if tally.failure is None:
             try:
@@ -182,15 +225,15 @@ def _time_workload(
                 tally.failure = _intruded()
         if not (stalled or _may_be_the_mode(tally.failure, mine.mode)):
             return
-        mine.next_mode()
+        mine.leave_mode(STALLED if tally.failure is None else tally.failure.message)
         tally.failure = tally.failed_call = None
         tally.checked_calls, tally.total_calls = checked.checked_calls, checked.total_calls
         tally.sampled_words, tally.errors = checked.sampled_words, checked.errors
 
 
 def _may_be_the_mode(failure: Failure | None, mode: str) -> bool:
-    """Whether a kernel that fails like this may be right in a later mode: a graph keeps what the host decided when
-    it was captured, and streams that wait for each other ahead of GO look like somebody else on the GPU."""
+    """Whether a kernel that fails like this may be right in a later mode: a graph keeps what the host decided
+    at its capture, and streams that wait for each other ahead of GO look like somebody else on the GPU."""
     if failure is None or mode == MODES[-1]:
         return False
     return failure.status is Status.void or (failure.status is Status.wrong and mode == "graph")
@@ -218,6 +261,7 @@ def _settle(
     """
     while True:
         mode, trial = side.mode, Tally()
+        settling = SETTLE_ROUND - 2 * MODES.index(mode) - (0 if side.is_submission else 100)
         try:
             if side.is_submission:
                 # A workload may change what prepare built for the last one, so it is prepared again.
@@ -225,29 +269,29 @@ def _settle(
                 side.seat.ask("prepare", case.limits.prepare_s, op="prepare", axes=axes)
             side.work = work = device.assignment(case.problem, axes, side.seat, side.style, calls)
             # A first call before any capture: libraries make their handles then, kernels are loaded.
-            vault = draw(case, index, SETTLE_ROUND - len(MODES) - MODES.index(mode), axes, 1)
-            result = work.round(vault, [0], BASELINE_WORDS, case.limits.measure_s)
-            account(case, axes, vault, result, trial, SETTLE_ROUND - len(MODES) - MODES.index(mode))
+            vault = draw(case, index, settling - 1, axes, 1)
+            result = work.round(vault, [0], BASELINE_WORDS, case.limits.prepare_s)
+            account(case, axes, vault, result, trial, settling - 1)
             work.mode = mode
             if mode == "graph":
-                if any(spec.shape is None for spec in case.problem.inputs):
-                    raise Stalled  # a graph would keep the scalars of its capture
                 for count in {calls, 1} if side.is_submission else {calls}:
                     work.capture(count)
-            vault = draw(case, index, SETTLE_ROUND - MODES.index(mode), axes, calls)
+            vault = draw(case, index, settling, axes, calls)
             wanted = range(calls) if side.is_submission else [0]  # the baseline is the problem's own code
             result = work.round(vault, wanted, SAMPLED_WORDS // 16, case.limits.measure_s)
-            account(case, axes, vault, result, trial, SETTLE_ROUND - MODES.index(mode))
+            account(case, axes, vault, result, trial, settling)
             _add(tally, trial)
             if trial.failure is None or mode != "graph":
                 tally.failure, tally.failed_call = trial.failure, trial.failed_call
                 return
+            why = trial.failure.message
         except Stalled:
-            pass
+            why = STALLED
         except SeatFailed as error:
             if mode != "graph":
                 raise side.failed(error) from None
-        side.next_mode()
+            why = error.failure.message
+        side.leave_mode(why)
 
 
 def _add(tally: Tally, trial: Tally) -> None:
@@ -261,7 +305,7 @@ def _add(tally: Tally, trial: Tally) -> None:
 def _calls_per_round(case: Case, device: CudaDevice, theirs: Side, index: int, axes: dict[str, int]) -> int:
     """N from the baseline's time for a call and from memory; never from the submission."""
     theirs.close()
-    most = buffer_budget(case, axes) // device.call_bytes(case.problem, axes)
+    most = (buffer_budget(case, axes, theirs.seat.idle_bytes)) // device.call_bytes(case.problem, axes)
     calls = min(PILOT_CALLS, most)
     _settle(case, device, theirs, index, axes, calls, Tally())
     times = []
@@ -304,14 +348,15 @@ def _timed_rounds(
     pairs, wanted, samples = MIN_PAIRS, wanted_calls(calls, MIN_PAIRS), SAMPLED_WORDS // MIN_PAIRS
     deadline = time.monotonic() + case.limits.measure_s
     took_s: list[float] = []
-    pair, retries, number = -DISCARDED_PAIRS, 0, TIMED_ROUND
+    base = MODE_ROUNDS * MODES.index(mine.mode)
+    pair, retries, number, is_again = -DISCARDED_PAIRS, 0, TIMED_ROUND + base, False
     while pair < pairs:
         started = time.monotonic()
         if pair == 0:
             pairs = _affordable_pairs(min(took_s))
             wanted, samples = wanted_calls(calls, pairs), -(-SAMPLED_WORDS // pairs)
         full = wanted[pair] if pair >= 0 else [0]
-        if pair % 2 == 0 and not retries:
+        if pair % 2 == 0 and not is_again:
             submission_first = bool(os.urandom(1)[0] & 1)  # this block of two pairs is ABBA or BAAB
         sides = (mine, theirs) if (pair % 2 == 0) == submission_first else (theirs, mine)
         vault = draw(case, index, number, axes, calls)
@@ -321,7 +366,8 @@ def _timed_rounds(
             if side is mine:
                 result = mine.assignment.round(vault, full, samples, case.limits.measure_s)
                 # What a discarded round shows of errors counts; how few calls it compared does not.
-                seen = tally if pair >= 0 else Tally(errors=tally.errors)
+                counts = pair >= 0 and not result.intrusion_ns
+                seen = tally if counts else Tally(errors=tally.errors)
                 account(case, axes, vault, result, seen, number)
                 tally.errors, tally.failure, tally.failed_call = seen.errors, seen.failure, seen.failed_call
             else:
@@ -331,7 +377,7 @@ def _timed_rounds(
             if tally.failure is not None:
                 return _samples(calls, submission_ns, baseline_ns, empty_ns, single_ns)
         del vault, result  # gigabytes, which the next draw needs
-        number += 1
+        number, is_again = number + 1, intruded
         if intruded:
             retries += 1
             if retries > RETRIES:
@@ -342,12 +388,13 @@ def _timed_rounds(
             baseline_ns.append(times[False])
             empty_ns.append(device.empty_round())
             if len(single_ns) < SINGLE_ROUNDS and calls > 1:
-                single_ns.append(_single_round(case, mine, index, axes, pair, tally))
+                first = SINGLE_ROUND + base + pair * (RETRIES + 1)
+                single_ns.append(_single_round(case, mine, index, axes, first, tally))
             clock = device.see_clock()
             case.clocks_mhz += [] if clock is None else [clock]
             if tally.failure is not None:
                 break
-        pair, retries = pair + 1, 0
+        pair += 1
         took_s.append(time.monotonic() - started)
         report(f"timing {named(axes)}", max(0, pair) / pairs)
         if time.monotonic() > deadline:
@@ -359,13 +406,18 @@ def _samples(calls: int, *columns: Sequence[int]) -> Samples:
     return Samples(calls, *(tuple(column) for column in columns))
 
 
-def _single_round(case: Case, mine: Side, index: int, axes: dict[str, int], pair: int, tally: Tally) -> int:
-    """Nanoseconds of a round of one call, compared in full: calls that share work cannot do so here."""
-    number = SINGLE_ROUND + pair
-    vault = draw(case, index, number, axes, 1)
-    result = mine.assignment.round(vault, [0], BASELINE_WORDS, case.limits.measure_s)
-    account(case, axes, vault, result, tally, number)
-    return result.time_ns
+def _single_round(case: Case, mine: Side, index: int, axes: dict[str, int], first: int, tally: Tally) -> int:
+    """Nanoseconds of a round of one call, compared in full: calls that share work cannot do so here.
+
+    Its number, and those of its repetitions, begin at `first`. Raises Intruded.
+    """
+    for number in range(first, first + RETRIES + 1):
+        vault = draw(case, index, number, axes, 1)
+        result = mine.assignment.round(vault, [0], BASELINE_WORDS, case.limits.measure_s)
+        account(case, axes, vault, result, tally, number)
+        if not result.intrusion_ns or tally.failure is not None:
+            return result.time_ns
+    raise Intruded
 
 
 def _affordable_pairs(pair_s: float) -> int:

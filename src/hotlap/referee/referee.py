@@ -100,14 +100,13 @@ def referee(
     except ProblemError as error:
         failure = Failure(Status.void, Fault.problem, "check", str(error))
     except DeviceError as error:
-        hog = _memory_hog(case, device) if isinstance(error, OutOfDeviceMemory) else None
-        failure = hog or Failure(Status.void, Fault.device, "measure", str(error))
+        failure = Failure(Status.void, Fault.device, "measure", str(error))
     except (
         HarnessError,
         OSError,
         MemoryError,
         RuntimeError,
-    ) as error:  # RuntimeError: torch's, of the driver
+    ) as error:  # RuntimeError: torch's of CUDA's errors
         failure = Failure(Status.void, Fault.harness, "measure", f"{type(error).__name__}: {error}")
     total = time.monotonic() - start
     return Run(
@@ -166,6 +165,7 @@ def _referee(case: Case, timed: bool, interpret: bool, baseline: str | None, pro
             device.null_seat()  # its calm rounds come before any of the author's code
         case.seat = seat = device.take_seat(imports(submission, device.info.kind), interpret)
         ends.callback(lambda: case.seat.close())  # on a GPU another may have taken its place by then
+        ends.push(lambda kind, error, trace: _blame_hog(case, device, error))
         case.gaps += seat.gaps + device.device_gaps()
         device.freezer_found = seat.freezer
         if timed and device.trust is not Trust.self_reported:
@@ -204,8 +204,27 @@ def _referee(case: Case, timed: bool, interpret: bool, baseline: str | None, pro
         case.measure_s = time.monotonic() - start
 
 
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Whether a GPU was full, in our words or in torch's."""
+    return isinstance(error, OutOfDeviceMemory) or type(error).__name__ == "OutOfMemoryError"
+
+
+def _blame_hog(case: Case, device: Device, error: BaseException | None) -> None:
+    """Say whose doing it is that a GPU was full, while the contestant is still there to see what it holds.
+
+    Raises SeatFailed where it was the contestant's, else OutOfDeviceMemory for torch's error.
+    """
+    if is_out_of_memory(error) and device.info.kind == "cuda":
+        hog = _memory_hog(case, device)
+        if hog is not None:
+            raise SeatFailed(hog) from None
+        raise OutOfDeviceMemory(f"the GPU has too little memory left: {error}") from None
+
+
 def _memory_hog(case: Case, device: Device) -> Failure | None:
     """After a GPU had no memory left: end the contestant and see how much comes back; None if little."""
+    if case.seat is None or device.info.kind != "cuda":
+        return None
     before = device.free_bytes()
     case.seat.close()
     held = device.free_bytes() - before
@@ -247,10 +266,13 @@ def _check_workload(case: Case, index: int, workload: Workload) -> None:
         tally.failed_call = (0, 0)
         case.runs.append(record(case, index, workload, axes, tally))
         raise
-    except (ProblemError, DeviceError) as error:
+    except (ProblemError, DeviceError, RuntimeError) as error:
         # With the workload, and not of the run alone: what is hidden of a workload must include its message.
+        hog = _memory_hog(case, case.device) if is_out_of_memory(error) else None
+        if hog is None and not isinstance(error, ProblemError | DeviceError):
+            raise
         fault = Fault.problem if isinstance(error, ProblemError) else Fault.device
-        tally.failure = Failure(Status.void, fault, "check", str(error))
+        tally.failure = hog or Failure(Status.void, fault, "check", str(error))
         tally.failed_call = (0, 0)
         case.runs.append(record(case, index, workload, axes, tally))
         raise
@@ -263,7 +285,14 @@ def _untimed_calls(case: Case, index: int, axes: dict[str, int], tally: Tally) -
     try:
         for number, calls in ((FIRST_ROUND, 1), (AGAIN_ROUND, 2)):
             vault = draw(case, index, number, axes, calls)
-            result = assignment.round(vault, range(calls), SAMPLED_WORDS // 16, case.limits.call_s)
+            limits = case.limits
+            # Autotuners and compilers land in the first call of all.
+            limit_s = (
+                limits.prepare_s
+                if case.device.info.kind == "cuda" and number == FIRST_ROUND
+                else limits.call_s
+            )
+            result = assignment.round(vault, range(calls), SAMPLED_WORDS // 16, limit_s)
             account(case, axes, vault, result, tally, number)
             if tally.failure is not None:
                 return

@@ -493,9 +493,9 @@ def parse_returned(spec: TensorSpec, layout: Layout, one: Any, device: str) -> R
     if (
         not isinstance(strides, list)
         or len(strides) != len(layout.shape)
-        or not all(isinstance(s, int) for s in strides)
+        or not all(type(s) is int and abs(s) < 1 << 63 for s in strides)
     ):
-        raise SeatFailed(call_failed(f"output {spec.name} has no strides"))
+        raise SeatFailed(call_failed(f"output {spec.name} has no strides that memory could have"))
     # The stride of a dimension of one element moves nothing: any number stands there.
     used = tuple(s if n > 1 else layout.itemsize for n, s in zip(layout.shape, strides, strict=True))
     found = returned(layout.shape, used, layout.itemsize)

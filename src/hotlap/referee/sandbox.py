@@ -6,10 +6,12 @@ inside dies with the thread that started it. Does not defend against: a bug in t
 in the driver. Without bubblewrap the code runs as the caller, and every verdict says so.
 """
 
+import contextlib
 import functools
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import hotlap
+from hotlap.errors import DeviceError
 from hotlap.referee import seccomp
 from hotlap.runs import home
 
@@ -81,6 +84,24 @@ class GpuAccess:
         if os.access(f"{toolkit}/bin/nvcc", os.X_OK):
             values["CUDA_HOME"] = toolkit
         return values
+
+
+def access_to(uuid: str, arch: str, minor: int | None, bus: str) -> GpuAccess:
+    """Access to one GPU and no other. minor: by NVML; else it is read off the driver's list by the PCI bus.
+
+    Raises DeviceError where there are several and this one's node is not known: on another GPU a contestant's
+    kernels would not be sliced in time with the referee's.
+    """
+    if minor is None:
+        with contextlib.suppress(OSError):
+            told = Path(f"/proc/driver/nvidia/gpus/{bus}/information").read_text()
+            found = re.search(r"^Device Minor:\s*(\d+)", told, re.MULTILINE)
+            minor = int(found[1]) if found else None
+    if minor is None and len(list(Path("/dev").glob("nvidia[0-9]*"))) > 1:
+        raise DeviceError(
+            "this machine has several GPUs and the node of this one is not known: pip install nvidia-ml-py"
+        )
+    return GpuAccess(uuid, minor, arch)
 
 
 @functools.cache

@@ -13,7 +13,7 @@ from hotlap.model import Problem, Trust
 from hotlap.problems.reference import Reference
 from hotlap.referee import cgroup, check, sandbox
 from hotlap.referee.cpu_device import free_memory_bytes
-from hotlap.referee.cuda import arch_of, find, fingerprint, uuid_of
+from hotlap.referee.cuda import arch_of, bus_of, find, fingerprint, uuid_of
 from hotlap.referee.limits import Limits
 from hotlap.referee.nvml import Nvml
 from hotlap.referee.rounds import Assignment, Vault, call_bytes, draw_vault
@@ -37,7 +37,7 @@ class UnsharedDevice(Wings[Seat]):
         self.trust_reason: str | None = reason
         self.limits, self.freezer = replace(limits, memory_bytes=sandbox.GPU_HOST_MEMORY_BYTES), freezer
         self.nvml = Nvml(uuid_of(handle))
-        self.access = sandbox.GpuAccess(uuid_of(handle), self.nvml.minor(), arch_of(handle))
+        self.access = sandbox.access_to(uuid_of(handle), arch_of(handle), self.nvml.minor(), bus_of(handle))
         self.arch: str | None = self.access.arch
         self.pool = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="referee")
         self.warm_up(warm)

@@ -74,8 +74,7 @@ class Wings(Generic[S]):
     def null_seat(self) -> S:
         """A contestant of ours that makes no calls; shared by the runs on this device."""
         if self._null is None or self._null.process.poll() is not None:
-            if self._null is not None:
-                self._null.close()
+            self.drop_null()
             self._null = self._start("bare", False)
             self._null.fault = Fault.harness
             self._null.await_start()
@@ -92,12 +91,23 @@ class Wings(Generic[S]):
 
     def new_baseline_seat(self, key: str) -> S:
         """A fresh seat for a baseline, in place of the one that is kept."""
-        if self._baseline is not None:
-            self._baseline[1].close()
+        self.drop_baseline()
         seat = self.take_seat()
         seat.fault = Fault.problem
         self._baseline = (key, seat, None)
         return seat
+
+    def drop_baseline(self) -> None:
+        """End the baseline's contestant: the next one starts afresh."""
+        if self._baseline is not None:
+            self._baseline[1].close()
+            self._baseline = None
+
+    def drop_null(self) -> None:
+        """End the null seat: the next one starts afresh."""
+        if self._null is not None:
+            self._null.close()
+            self._null = None
 
     def keep_baseline(self, key: str, seat: S, style: str) -> None:
         self._baseline = (key, seat, style)
