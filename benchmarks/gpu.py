@@ -27,6 +27,7 @@ from hotlap.referee.cuda_device import CudaDevice
 from hotlap.referee.device import open_device
 from hotlap.referee.loading import load
 from hotlap.referee.rng import new_master_key
+from hotlap.referee.rounds import RoundResult
 from hotlap.verdict import read_submission, verdict
 
 BASICS = Path(__file__).parents[1] / "src/hotlap/suites/basics"
@@ -83,6 +84,21 @@ def both_clocks(device: CudaDevice, folder: Path) -> list[dict[str, float]]:
     ]
 
 
+def compare_alone(
+    device: CudaDevice, case: Case, axes: dict[str, int], vault: Any, result: RoundResult
+) -> float:
+    """The fused comparison of a round's calls without the references, in ms, truths at hand."""
+    pairs = [
+        (outputs[0], references.compute_reference(case.reference, case.problem, vault.inputs[call], axes)[0])
+        for call, outputs in result.outputs.items()
+    ]
+    device.gpu.synchronize()
+    start = time.perf_counter()
+    for out, truth in pairs:
+        device.compare("y", out, truth, 1e-3, 0.0)
+    return (time.perf_counter() - start) * 1e3
+
+
 def round_cost(device: CudaDevice, problem: Problem, file: Path, rounds: int) -> dict[str, Any]:
     """Where the wall time of a round goes, in ms: drawing, the round itself, comparing its calls."""
     submission = read_submission(file)
@@ -112,12 +128,14 @@ def round_cost(device: CudaDevice, problem: Problem, file: Path, rounds: int) ->
             account(case, axes, vault, result, Tally(), number)
             marks.append(time.perf_counter())
             rows.append([(b - a) * 1e3 for a, b in pairwise(marks)] + [result.time_ns / 1e6])
+        fused_ms = compare_alone(device, case, axes, vault, result)
         names = ("draw_ms", "round_ms", "compare_ms", "timed_ms")
         parts = {
             name: statistics.median(column)
             for name, column in zip(names, zip(*rows, strict=True), strict=True)
         }
         work.close()
+        parts |= {"fused_compare_ms": fused_ms}
         return parts | {"calls": calls, "compared": CHECKED_CALLS, "context_mb": context / 1e6}
     finally:
         seat.close()

@@ -546,6 +546,21 @@ def test_bytes_that_changed_behind_an_array_are_counted_and_no_others(
         assert counted() == number
 
 
+def test_words_are_exchanged_in_pairs_and_come_back_the_second_time(device: Any) -> None:
+    import torch
+
+    gpu = device.gpu
+    words = torch.arange(1000, dtype=torch.int64, device="cuda")
+    places = np.random.default_rng(1).permutation(1000)[:600]
+    pairs = gpu.upload(words.data_ptr() + 8 * places.astype(np.int64))
+    expected = np.arange(1000)
+    expected[places[0::2]], expected[places[1::2]] = places[1::2], places[0::2]
+    gpu.launch_over("exchange", 300, pairs.data_ptr(), 300)
+    assert words.cpu().numpy().tolist() == expected.tolist()
+    gpu.launch_over("exchange", 300, pairs.data_ptr(), 300)
+    assert words.cpu().numpy().tolist() == list(range(1000))
+
+
 @pytest.mark.parametrize("vectors", [1, 255, 256, 257, N])
 def test_vectors_that_differ_are_counted_once_each(device: Any, vectors: int) -> None:
     import torch

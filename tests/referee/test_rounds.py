@@ -491,7 +491,7 @@ DESCRIBED = st.recursive(
 @pytest.mark.parametrize("stride", [10**4299, -(10**30), True, 4.0, None])
 def test_strides_that_no_memory_has_are_a_failure(stride: object) -> None:
     one = {"type": "Tensor", "dtype": "float32", "device": "cpu", "shape": [3], "strides": [stride]}
-    with pytest.raises(SeatFailed, match="no strides|is spread over"):
+    with pytest.raises(SeatFailed, match=r"no strides|is spread over"):
         parse_returned(vector("y"), Layout("y", "float32", (3,), 4), one, "cpu")
 
 

@@ -424,7 +424,7 @@ class Seat:
         if self.cgroup.oom_kills():
             message = f"ran out of memory: at most {self.limits.memory_bytes / 1e9:.1f} GB"
         elif code is None:
-            message = "closed its channel to the referee"
+            message = "closed its channel to the referee, or does not read it"
         elif code > 128 or code < 0:
             message = f"was killed by {_signal_name(-code if code < 0 else code - 128)}"
         else:
