@@ -9,7 +9,7 @@ from scipy.stats import chi2
 
 @dataclass(frozen=True)
 class Components:
-    """Standard deviations, in the unit of the values: of blocks within a process pair, of the pairs' own part.
+    """Standard deviations, in the unit of the values: of blocks within a process pair, of pairs' own part.
 
     between_high: what the pairs' part is at most, at the level that was asked for.
     """
@@ -22,7 +22,7 @@ class Components:
 def variance_components(groups: Sequence[Sequence[float]], level: float = 0.9) -> Components:
     """One-way random effects by the method of moments; an estimate below zero counts as zero.
 
-    groups: the blocks of each process pair, two pairs and two blocks each at least; they may differ in number.
+    groups: the blocks of each process pair, two pairs, two blocks each at least; they may differ in number.
     level: of the one-sided bound `between_high`, which holds though blocks scatter too, so it is not sharp.
     Raises ValueError for fewer, for values that are not finite, or a level outside (0, 1).
     Source: Searle, Casella & McCulloch, Variance Components (1992), section 3.6.
