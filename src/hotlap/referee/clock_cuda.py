@@ -189,7 +189,8 @@ class CudaSeat(Seat):
         try:
             while not ((is_done := self.gpu.is_done()) and finished):
                 if is_done and not was_done:  # the calls are over: to say so takes no time
-                    was_done, deadline = True, min(deadline, time.monotonic() + FINISH_S)
+                    was_done, timeout_s = True, FINISH_S
+                    deadline = time.monotonic() + timeout_s
                 if self.channel.has_more() or select.select([self.channel.sock], [], [], POLL_S)[0]:
                     reply = self._reply("call", 1.0)
                     if reply.get("op") == "placed":
