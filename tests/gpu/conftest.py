@@ -69,6 +69,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     rows = config.stash.get(ROWS, [])
+    reason = missing()
+    if reason is not None:
+        terminalreporter.write_line(f"nothing was tested. {reason}; docs/testing.md says what is needed")
     if rows:
         terminalreporter.section(f"{len(rows)} verdicts on the GPU")
         for line in table(rows):

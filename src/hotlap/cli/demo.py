@@ -118,9 +118,7 @@ CASES = (
 )
 
 
-def demo(
-    device: options.DeviceName = None, json: options.JsonFlag = False, verbose: options.Verbose = False
-) -> None:
+def demo(json: options.JsonFlag = False, verbose: options.Verbose = False) -> None:
     """Judge bundled kernels on this machine: right, fast, wrong and cheating ones, and say why.
 
     Takes about a minute. Exit code: 0 when every verdict is as it must be, else 1, or 3 for a void one.
@@ -129,7 +127,7 @@ def demo(
 
     with (
         reporting(verbose=verbose) as report,
-        open_device(device or DEFAULT_DEVICE, on_wait=report.waiting) as opened,
+        open_device(DEFAULT_DEVICE, on_wait=report.waiting) as opened,
     ):
         teller = None if json else Teller(report)
         calibration = _calibration(opened, report, teller)

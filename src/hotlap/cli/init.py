@@ -64,7 +64,7 @@ def init(
         written = [str(target / file) for file in files]
         console.print_json({"problem": found.id, "folder": str(target), "files": written})
         return
-    print(next_steps(target, kernel, name))
+    print(next_steps(target, kernel, name, needs_gpu=lang in (Language.triton, Language.cuda)))
 
 
 def directive_name(problem: Problem) -> str:
@@ -106,11 +106,12 @@ def write(folder: Path, files: dict[str, str]) -> None:
         raise UsageError(f"{folder}: cannot be written: {why}. Name another folder") from error
 
 
-def next_steps(folder: Path, kernel: Path, name: str) -> str:
+def next_steps(folder: Path, kernel: Path, name: str, needs_gpu: bool) -> str:
     """What to do after init, as commands to copy."""
+    where = " (on a GPU)" if needs_gpu else ""
     return clean(
         f"wrote {kernel} and {folder / 'statement.md'}\n\n"
         f"next:  hotlap check {kernel}    is it right?\n"
-        f"       hotlap run {kernel}      how fast is it?\n"
+        f"       hotlap run {kernel}      how fast is it?{where}\n"
         f"       hotlap show {name}"
     )

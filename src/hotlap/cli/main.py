@@ -108,7 +108,7 @@ def message_of(error: Exception) -> str:
     if isinstance(error, HotlapError):
         return str(error)
     if _lacks_torch(error):
-        return "this verb needs PyTorch, which is not installed. Install it: pip install 'hotlap[torch]'"
+        return "this verb needs PyTorch, which is not installed. Install it: pip install torch"
     return (
         f"hotlap failed: {type(error).__name__}: {error}. This is a bug in hotlap, not in your kernel; "
         "run again with HOTLAP_TRACEBACK=1 and report what it prints"

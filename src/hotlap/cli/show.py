@@ -19,7 +19,7 @@ from hotlap.model import Problem, TensorSpec
 EPILOG = options.examples(
     "hotlap show basics/softmax",
     "hotlap show basics/softmax --prototype",
-    "hotlap show basics/softmax --prototype --lang cu",
+    "hotlap show basics/softmax --prototype --lang cuda",
 )
 
 
@@ -27,7 +27,7 @@ class PrototypeLanguage(StrEnum):
     """Languages whose prototypes differ."""
 
     cpp = "cpp"
-    cu = "cu"
+    cuda = "cuda"
     python = "python"
 
 
@@ -59,7 +59,7 @@ def prototypes(problem: Problem) -> dict[PrototypeLanguage, str]:
 
     return {
         PrototypeLanguage.cpp: c_prototype(problem),
-        PrototypeLanguage.cu: c_prototype(problem, "cu"),
+        PrototypeLanguage.cuda: c_prototype(problem, "cu"),
         PrototypeLanguage.python: python_prototype(problem),
     }
 
@@ -72,7 +72,7 @@ def description(problem: Problem) -> dict[str, Any]:
         "id": problem.id,
         **fields,
         "c_prototype": texts[PrototypeLanguage.cpp],
-        "cuda_prototype": texts[PrototypeLanguage.cu],
+        "cuda_prototype": texts[PrototypeLanguage.cuda],
         "python_prototype": texts[PrototypeLanguage.python],
     }
 
@@ -92,7 +92,7 @@ def page(problem: Problem) -> Group:
         _heading("c++"),
         _code(texts[PrototypeLanguage.cpp]),
         _heading("cuda"),
-        _code(texts[PrototypeLanguage.cu]),
+        _code(texts[PrototypeLanguage.cuda]),
         _heading("tolerance"),
         Text(clean(tolerance(problem))),
         _heading("cost of one call"),

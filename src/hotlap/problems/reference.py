@@ -67,7 +67,7 @@ def load_reference(problem: Problem) -> Reference:
             del sys.modules[name]
             if isinstance(error, ModuleNotFoundError) and error.name == "torch":
                 raise DeviceError(
-                    f"{path}: needs torch, which is not installed; run: pip install 'hotlap[torch]'"
+                    f"{path}: needs torch, which is not installed; run: pip install torch"
                 ) from None
             _blame(problem, error, "loading it")
     return _functions(module, path)

@@ -67,6 +67,7 @@ class Case:
     reference: references.Reference
     master: bytes
     style: str = ""
+    interprets: bool = False  # Triton's interpreter makes a kernel a thousand times slower
     seat: Any = None  # the submission's: a Seat, or a CudaSeat on a GPU
     library: bytes = b""  # what a compiled submission was built to
     loaded_s: float = 0.0

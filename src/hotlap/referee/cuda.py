@@ -33,7 +33,7 @@ KERNELS = (
     *("compare_float64", "compare_float32", "compare_float16", "compare_bfloat16"),
     *("uniform_float32", "uniform_float64", "normal_float32", "normal_float64", "integers"),
 )
-NEEDS = "pip install 'hotlap[cuda]'"
+NEEDS = "pip install cuda-bindings nvidia-ml-py"
 
 
 class CudaError(HarnessError):
@@ -45,7 +45,8 @@ def driver() -> Any:
     """The driver API of cuda-bindings. Raises UsageError where it, or a driver, is missing."""
     if not any(Path(node).exists() for node in DRIVER_NODES):
         raise UsageError(
-            "no NVIDIA GPU on this machine: CUDA kernels cannot be judged; `hotlap doctor` says what can"
+            f"no NVIDIA driver on this machine: neither of {', '.join(DRIVER_NODES)} is there. "
+            "CUDA and Triton need a GPU; for all else: --device cpu"
         )
     try:
         from cuda.bindings import driver as found

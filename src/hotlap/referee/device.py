@@ -44,7 +44,7 @@ def open_device(
     if sys.platform != "linux":
         raise UsageError(f"hotlap referees on Linux; this is {sys.platform}")
     if not _is_installed("torch"):
-        raise UsageError("this needs torch, which is not installed: pip install 'hotlap[torch]'")
+        raise UsageError("this needs torch, which is not installed: pip install torch")
     if cuda is None:
         lock, what = CPU_LOCK, "the CPU"
     else:

@@ -53,7 +53,7 @@ def _cores() -> Probe:
 
 def _torch() -> Probe:
     if importlib.util.find_spec("torch") is None:
-        return Probe("torch", False, "not installed", "pip install 'hotlap[torch]'", True)
+        return Probe("torch", False, "not installed", "pip install torch", True)
     import torch
 
     return Probe("torch", True, torch.__version__, None, True)

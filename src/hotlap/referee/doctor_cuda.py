@@ -13,7 +13,7 @@ from hotlap.errors import HotlapError
 from hotlap.referee import cuda
 from hotlap.referee.probe import Probe
 
-NODE = Path("/dev/nvidiactl")
+NODE, WSL_NODE = Path("/dev/nvidiactl"), Path("/dev/dxg")
 UNLESS = "without it times on this GPU are self-reported and never rank"
 
 
@@ -30,7 +30,7 @@ class Gpu:
 
 def has_gpu(node: Path = NODE) -> bool:
     """Whether an NVIDIA driver has a GPU here; no library is loaded to find out."""
-    return node.exists()
+    return node.exists() or WSL_NODE.exists()
 
 
 def gpu_probes(node: Path = NODE) -> list[Probe]:
@@ -121,7 +121,7 @@ def _library(name: str, module: str, what: str) -> Probe:
 def _torch() -> Probe:
     name = "torch on the GPU"
     if importlib.util.find_spec("torch") is None:
-        return Probe(name, False, "torch is not installed", "pip install 'hotlap[torch]'", False)
+        return Probe(name, False, "torch is not installed", "pip install torch", False)
     import torch
 
     if torch.version.cuda is None:

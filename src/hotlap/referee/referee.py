@@ -5,6 +5,7 @@ Defends against all that `rounds`, `seat`, `check`, `build` and `measure` name.
 """
 
 import datetime
+import importlib.util
 import time
 from contextlib import ExitStack
 from dataclasses import replace
@@ -90,6 +91,7 @@ def referee(
         raise UsageError(f"{problem.id} has no baseline {baseline!r}; allowed: {allowed}")
     # Drawn again after the submission is loaded; until then no input exists.
     case = Case(problem, submission, device, reference, new_master_key(), queued_s=device.take_queued_s())
+    case.interprets = interpret
     try:
         _refuse(submission, device, interpret)
         _referee(case, timed, interpret, baseline, progress)
@@ -151,6 +153,8 @@ def _refuse(submission: Submission, device: Device, interpret: bool) -> None:
         return
     if submission.lang == "cu":
         raise DeviceError(f"{submission.file} is CUDA: it needs a GPU; this device is a CPU")
+    if submission.lang == "triton" and importlib.util.find_spec("triton") is None:
+        raise DeviceError(f"{submission.file} needs Triton, which is not installed: pip install triton")
     if submission.lang == "triton" and not interpret:
         raise DeviceError(f"{submission.file} is Triton: it runs on a GPU; on a CPU use `hotlap check`")
 
@@ -285,13 +289,9 @@ def _untimed_calls(case: Case, index: int, axes: dict[str, int], tally: Tally) -
     try:
         for number, calls in ((FIRST_ROUND, 1), (AGAIN_ROUND, 2)):
             vault = draw(case, index, number, axes, calls)
-            limits = case.limits
             # Autotuners and compilers land in the first call of all.
-            limit_s = (
-                limits.prepare_s
-                if case.device.info.kind == "cuda" and number == FIRST_ROUND
-                else limits.call_s
-            )
+            is_first = case.device.info.kind == "cuda" and number == FIRST_ROUND
+            limit_s = case.limits.prepare_s if is_first or case.interprets else case.limits.call_s
             result = assignment.round(vault, range(calls), SAMPLED_WORDS // 16, limit_s)
             account(case, axes, vault, result, tally, number)
             if tally.failure is not None:
