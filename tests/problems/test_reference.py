@@ -120,7 +120,7 @@ def test_missing_torch_is_a_fault_of_the_device_with_the_install_line(tmp_path: 
     problem = load(
         write_problem(tmp_path, ("import torch", "raise ModuleNotFoundError('no torch', name='torch')"))
     )
-    with pytest.raises(DeviceError, match=r"pip install 'hotlap\[torch\]'"):
+    with pytest.raises(DeviceError, match="pip install torch"):
         load_reference(problem)
 
 

@@ -1,6 +1,7 @@
 """Compiler caches go from one process of a submission to its next: plain files, in their places, no more."""
 
 import os
+import signal
 import stat
 from pathlib import Path
 
@@ -69,8 +70,10 @@ def given(seat: Seat, cached: bytes) -> dict[str, bytes]:
     submission = Submission("kernel.cpp", RIGHT, "cpp", "", None)
     load(seat, DOUBLING, submission, library(RIGHT), cached=cached)
     top = Path(f"/proc/{seat.pid}/root/tmp")
+    bound = {top / p.relative_to("/tmp") for p in sandbox.prefixes() if p.is_relative_to("/tmp")}
     found: dict[str, bytes] = {}
     for where, folders, files in os.walk(top):
+        folders[:] = [name for name in folders if Path(where) / name not in bound]  # our own environment
         for name in (*folders, *files):
             path = Path(where) / name
             mode = path.lstat().st_mode
@@ -182,3 +185,13 @@ def test_the_process_stands_still_while_it_is_read() -> None:
         take(seat, leaves(PLAIN), {"n": 8})
         caches.collect(seat)
         assert seat.frozen
+
+
+@pytest.mark.parametrize("freezer", ["best", "init"])
+def test_a_process_that_is_dead_costs_its_caches_at_most(freezer: str) -> None:
+    with seated(freezer=freezer) as seat:
+        take(seat, leaves(PLAIN), {"n": 8})
+        seat.thaw()
+        os.kill(seat.process.pid, signal.SIGKILL)
+        seat.process.wait()
+        assert isinstance(caches.collect(seat), bytes)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from hotlap.errors import OutOfDeviceMemory
 from hotlap.model import Fault
 from hotlap.referee.seat import Seat
 from hotlap.referee.wings import Wings
@@ -98,6 +99,18 @@ def test_the_null_seat_is_made_once_calmed_and_ours(wings: Waiting) -> None:
     assert wings.null_seat() is null
     assert wings.calmed == [null]
     assert null.fault == Fault.harness
+
+
+def test_a_null_seat_that_is_not_calmed_is_not_kept(wings: Waiting, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(null: Seat) -> None:
+        raise OutOfDeviceMemory("nothing left")
+
+    monkeypatch.setattr(wings, "_calm", full)
+    with pytest.raises(OutOfDeviceMemory):
+        wings.null_seat()
+    assert not is_alive(wings.started[0])
+    monkeypatch.undo()
+    assert wings.null_seat() is wings.started[1]
 
 
 def test_the_next_baseline_ends_the_last_one(wings: Waiting) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from hotlap.errors import DeviceError, OutOfDeviceMemory, ProblemError
+from hotlap.errors import DeviceError, HarnessError, OutOfDeviceMemory, ProblemError
 from hotlap.model import Kind, Problem, TensorSpec
 from hotlap.problems import shapes
 from hotlap.problems.dtypes import is_float
@@ -252,6 +252,8 @@ def _blame(problem: Problem, error: BaseException, doing: str) -> NoReturn:
 
     Raises OutOfDeviceMemory instead where a GPU's memory did not suffice: that is no fault of the problem's.
     """
+    if isinstance(error, HarnessError | OutOfDeviceMemory):
+        raise error  # of our own generator, in the midst of theirs
     if type(error).__name__ == "OutOfMemoryError":
         raise OutOfDeviceMemory(
             f"{problem.id}: {doing} needs more memory than the GPU has left: {error}"

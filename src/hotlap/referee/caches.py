@@ -11,8 +11,9 @@ import os
 import stat
 import tarfile
 
+from hotlap.errors import HarnessError
 from hotlap.referee import sandbox
-from hotlap.referee.seat import Seat
+from hotlap.referee.seat import Seat, SeatFailed
 
 FOLDERS = (
     "triton",
@@ -29,7 +30,10 @@ def collect(seat: Seat) -> bytes:
     """A tar archive of a contestant's compiler caches; empty where they cannot be read or there are none."""
     if sandbox.kind() == "none":
         return b""  # its /tmp is ours: the next process finds them there
-    seat.freeze()
+    try:
+        seat.freeze()
+    except (SeatFailed, HarnessError):
+        return b""  # it is dead, or stays inside the driver: the next process compiles again
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         left = [MOST_BYTES, MOST_FILES]

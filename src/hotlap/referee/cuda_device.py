@@ -107,7 +107,12 @@ class CudaDevice(Wings[CudaSeat]):
             return empty_round(null, self.stamps)
         except (Stalled, SeatFailed) as error:
             self.drop_null()
-            raise HarnessError(f"an empty round of our own process failed: {error or 'it stalled'}") from None
+            raise HarnessError(
+                f"an empty round of our own process failed: {str(error) or 'it stalled'}"
+            ) from None
+        except BaseException:
+            self.drop_null()  # it waits for a GO that does not come
+            raise
 
     def see_clock(self) -> int | None:
         """MHz at which the multiprocessors run now."""

@@ -148,7 +148,7 @@ def _baseline_failed(case: Case, error: SeatFailed) -> Exception:
     if "out of memory" in said or "OutOfMemory" in said:
         return OutOfDeviceMemory(f"{case.problem.id}: the baseline {said}")
     if isinstance(error, SeatSilent):
-        return SeatFailed(_intruded())
+        return SeatFailed(Failure(Status.void, Fault.device, "measure", f"the baseline {said}"))
     return baseline_failed(case, error)
 
 

@@ -273,7 +273,7 @@ def _check_workload(case: Case, index: int, workload: Workload) -> None:
     except (ProblemError, DeviceError, RuntimeError) as error:
         # With the workload, and not of the run alone: what is hidden of a workload must include its message.
         hog = _memory_hog(case, case.device) if is_out_of_memory(error) else None
-        if hog is None and not isinstance(error, ProblemError | DeviceError):
+        if not (isinstance(error, ProblemError | DeviceError) or is_out_of_memory(error)):
             raise
         fault = Fault.problem if isinstance(error, ProblemError) else Fault.device
         tally.failure = hog or Failure(Status.void, fault, "check", str(error))

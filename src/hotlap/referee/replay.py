@@ -59,7 +59,10 @@ def replay(problem: Problem, run: Run, index: int | None, device: Device, out: P
         seat.ask("prepare", seat.limits.prepare_s, op="prepare", axes=axes)
         assignment = device.assignment(problem, axes, seat, style, 1)
         try:
-            result = assignment.round(vault, [0], check_words(problem), seat.limits.call_s)
+            # The first call of a process: on a GPU autotuners and compilers land in it.
+            is_slow = device.info.kind == "cuda" or interpreted
+            limit_s = seat.limits.prepare_s if is_slow else seat.limits.call_s
+            result = assignment.round(vault, [0], check_words(problem), limit_s)
         finally:
             assignment.close()
     except SeatFailed as error:

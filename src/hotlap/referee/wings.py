@@ -75,10 +75,14 @@ class Wings(Generic[S]):
         """A contestant of ours that makes no calls; shared by the runs on this device."""
         if self._null is None or self._null.process.poll() is not None:
             self.drop_null()
-            self._null = self._start("bare", False)
-            self._null.fault = Fault.harness
-            self._null.await_start()
-            self._calm(self._null)
+            self._null = null = self._start("bare", False)
+            null.fault = Fault.harness
+            try:
+                null.await_start()
+                self._calm(null)
+            except BaseException:
+                self.drop_null()  # the next run must not meet one that is half started
+                raise
         return self._null
 
     def baseline_seat(self, key: str) -> tuple[S, str | None]:
