@@ -71,7 +71,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     rows = config.stash.get(ROWS, [])
     reason = missing()
     if reason is not None:
-        terminalreporter.write_line(f"nothing was tested. {reason}; docs/testing.md says what is needed")
+        terminalreporter.write_line(f"{reason}; none of them ran, docs/testing.md says what they need")
     if rows:
         terminalreporter.section(f"{len(rows)} verdicts on the GPU")
         for line in table(rows):
