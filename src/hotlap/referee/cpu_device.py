@@ -102,7 +102,8 @@ class CpuDevice(Wings[Seat]):
     def _calm(self, null: Seat) -> None:
         """Its first rounds give `calm_empty_ns`: their third quartile."""
         times_ns = [null.empty_round() for _ in range(CALM_ROUNDS)]
-        self.calm_empty_ns = int(statistics.quantiles(times_ns, n=4)[2])
+        found_ns = int(statistics.quantiles(times_ns, n=4)[2])
+        self.calm_empty_ns = min(found_ns, self.calm_empty_ns or found_ns)
 
 
 def free_memory_bytes() -> int:

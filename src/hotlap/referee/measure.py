@@ -33,6 +33,7 @@ from hotlap.referee.case import (
     record,
 )
 from hotlap.referee.cpu_device import CpuDevice
+from hotlap.referee.device import Device
 from hotlap.referee.rounds import Assignment, RoundResult, Vault, call_bytes, secret_choice
 from hotlap.referee.seat import Seat, SeatFailed
 
@@ -67,9 +68,20 @@ def measure(case: Case, seat: Seat, baseline: str | None, progress: Progress) ->
             _time_workload(case, Seats(seat, rival, null, rival_style), run.index, axes, tally, report)
         except SeatFailed as error:
             tally.failure = error.failure
+            _drop_ours(case.device)
+        except BaseException:
+            _drop_ours(case.device)
+            raise
         case.runs[position] = record(case, run.index, workload, axes, tally)
         if tally.failure is not None:
             return
+
+
+def _drop_ours(device: Device) -> None:
+    """End baseline and null seat after a round that broke off: one may wait for a GO that does not come, and
+    the next author must not meet it."""
+    device.drop_baseline()
+    device.drop_null()
 
 
 def baseline_key(problem: Problem, wanted: str | None) -> str:

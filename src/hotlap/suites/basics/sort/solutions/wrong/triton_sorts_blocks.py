@@ -1,4 +1,5 @@
 # expect: wrong
+# device: gpu
 # reason: neighbours are not in ascending order
 """Sorts every block of 512 elements and merges none: right up to 512."""
 
