@@ -10,6 +10,7 @@ from hotlap.errors import UsageError
 from hotlap.model import Fault, Kind, Run, Status, Submission
 from hotlap.problems.native import load
 from hotlap.referee.device import CpuDevice, open_device
+from hotlap.referee.measure import baseline_key
 from hotlap.referee.referee import HIDDEN_WORKLOADS, referee
 from hotlap.verdict import verdict
 from tests.referee.scaled import KERNEL, cpp, write_scaled
@@ -160,6 +161,28 @@ def test_what_this_device_cannot_run_is_the_device_s_fault(
     assert run.failure is not None
     assert message in run.failure.message
     assert status_of(run) == (Status.void, Fault.device)
+
+
+GIVES_UP = """
+calls = 0
+def kernel(x, alpha):
+    global calls
+    calls += 1
+    if calls > 200:
+        raise RuntimeError("enough")
+    return alpha * x
+"""
+
+
+def test_what_waits_for_a_round_that_broke_off_is_not_kept(device: CpuDevice, tmp_path: Path) -> None:
+    folder = write_scaled(tmp_path)
+    null = device.null_seat()
+    run = refereed(device, folder, python(GIVES_UP), timed=True)
+    assert status_of(run) == (Status.failed, Fault.submission)
+    assert device.null_seat() is not null
+    _, style = device.baseline_seat(baseline_key(load(folder), None))
+    assert style is None  # a fresh one, not loaded yet
+    assert status_of(refereed(device, folder, python(KERNEL), timed=True)) == (Status.accepted, None)
 
 
 def test_a_baseline_that_does_not_exist_is_a_usage_error(device: CpuDevice, tmp_path: Path) -> None:
