@@ -50,6 +50,16 @@ class Layout:
         stay as it was."""
         return -(-(self.bytes + POISON_WORD_BYTES) // PAGE) * PAGE
 
+    def describe(self) -> dict[str, Any]:
+        """What a contestant needs to see the array in its slot."""
+        return {
+            "name": self.name,
+            "dtype": self.dtype,
+            "shape": list(self.shape),
+            "elements": self.elements,
+            "itemsize": self.itemsize,
+        }
+
 
 class Buffer:
     """`count` slots of one array. `bytes` is the referee's view, shape (count, stride) uint8."""
@@ -68,15 +78,9 @@ class Buffer:
 
     def describe(self) -> dict[str, Any]:
         """What the contestant needs to map it."""
-        spec = self.layout
-        return {
-            "name": spec.name,
-            "dtype": spec.dtype,
-            "shape": list(spec.shape),
-            "elements": spec.elements,
-            "itemsize": spec.itemsize,
-            "stride": spec.stride,
-            "bytes": spec.stride * self.count,
+        return self.layout.describe() | {
+            "stride": self.layout.stride,
+            "bytes": self.layout.stride * self.count,
             "writable": self.writable,
         }
 

@@ -214,8 +214,7 @@ def header(problem: Problem, lang: str = "cpp") -> str:
 def caller(problem: Problem, lang: str = "cpp") -> str:
     """The loop over a round's calls: a call from Python for each would cost more than some kernels.
 
-    In CUDA also what its user cannot ask of a runtime that is linked into the library: to wait for the
-    stream, and the name of an error.
+    In CUDA also what its user cannot ask of a runtime that is linked into the library: the name of an error.
     """
     on_stream = lang == "cu"
     arguments = [
@@ -244,7 +243,6 @@ def caller(problem: Problem, lang: str = "cpp") -> str:
 
 
 _CUDA_HELPERS = """\
-extern "C" int hotlap_finish(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
 extern "C" const char* hotlap_error_name(int code) {
   return cudaGetErrorName(static_cast<cudaError_t>(code));
 }

@@ -378,13 +378,7 @@ class Slots:
 
     def describe(self) -> dict[str, Any]:
         """What the contestant needs to map it."""
-        spec = self.layout
-        return {
-            "name": spec.name,
-            "dtype": spec.dtype,
-            "shape": list(spec.shape),
-            "elements": spec.elements,
-            "itemsize": spec.itemsize,
+        return self.layout.describe() | {
             "stride": self.stride,
             "bytes": self.bytes,
             "handle": self.seat.handle(self.base),

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from hotlap import model
+from hotlap.contestant.gpu import DeviceBytes
 from hotlap.errors import HarnessError, OutOfDeviceMemory, UsageError
 
 GRANULE = 2 << 20  # what an IPC handle exports is whole granules: nothing else may lie in them
@@ -232,9 +233,6 @@ class Gpu:
     def free_bytes(self) -> int:
         return int(called("cuMemGetInfo")[0])
 
-    def total_bytes(self) -> int:
-        return int(called("cuMemGetInfo")[1])
-
     def export(self, address: int) -> str:
         """The handle, in hex, by which another process maps the allocation at an address, zeroed by then."""
         self.synchronize()
@@ -262,7 +260,7 @@ class Gpu:
 
         if size == 0:
             return torch.empty(0, dtype=torch.uint8, device=self.torch_device)
-        return torch.as_tensor(_Raw(address, size), device=self.torch_device)
+        return torch.as_tensor(DeviceBytes(address, size), device=self.torch_device)
 
     def upload(self, values: np.ndarray) -> Any:
         """A copy of an array in device memory, as a tensor."""
@@ -342,16 +340,3 @@ def _ctype(value: Any) -> Any:
     if isinstance(value, ctypes._SimpleCData):
         return type(value)
     return ctypes.c_double if isinstance(value, float) else ctypes.c_uint64
-
-
-class _Raw:
-    """Raw device memory, for whoever speaks the CUDA array interface."""
-
-    def __init__(self, address: int, size: int):
-        self.__cuda_array_interface__ = {
-            "shape": (size,),
-            "typestr": "|u1",
-            "data": (address, False),
-            "strides": None,
-            "version": 3,
-        }

@@ -281,7 +281,7 @@ def _timed_rounds(
     while pair < pairs:
         started = time.monotonic()
         if pair == 0:
-            pairs = _affordable_pairs(min(took_s))
+            pairs = affordable_pairs(WORKLOAD_S, min(took_s), MIN_PAIRS, MAX_PAIRS)
             wanted = wanted_calls(calls, pairs)
             samples_each = -(-SAMPLED_WORDS // pairs)
         round_index = TIMED_ROUND + DISCARDED_PAIRS + pair
@@ -311,11 +311,11 @@ def _timed_rounds(
     return Samples(calls, tuple(submission_ns), tuple(baseline_ns), tuple(empty_ns))
 
 
-def _affordable_pairs(pair_s: float) -> int:
+def affordable_pairs(workload_s: float, pair_s: float, fewest: int, most: int) -> int:
     """How many pairs of rounds a workload gets: an even number, from what a discarded pair took, so that it
     cannot depend on how the counted ones turn out."""
-    count = int(WORKLOAD_S / max(pair_s, 1e-6))
-    return max(MIN_PAIRS, min(MAX_PAIRS, count - count % 2))
+    count = int(workload_s / max(pair_s, 1e-6))
+    return max(fewest, min(most, count - count % 2))
 
 
 def wanted_calls(calls: int, rounds: int) -> list[list[int]]:

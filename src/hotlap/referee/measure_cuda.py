@@ -35,6 +35,7 @@ from hotlap.referee.loading import load
 from hotlap.referee.measure import (
     BASELINE_WORDS,
     MAX_CALLS,
+    affordable_pairs,
     baseline_failed,
     baseline_key,
     load_baseline,
@@ -353,7 +354,7 @@ def _timed_rounds(
     while pair < pairs:
         started = time.monotonic()
         if pair == 0:
-            pairs = _affordable_pairs(min(took_s))
+            pairs = affordable_pairs(WORKLOAD_S, min(took_s), MIN_PAIRS, MAX_PAIRS)
             wanted, samples = wanted_calls(calls, pairs), -(-SAMPLED_WORDS // pairs)
         full = wanted[pair] if pair >= 0 else [0]
         if pair % 2 == 0 and not is_again:
@@ -418,10 +419,3 @@ def _single_round(case: Case, mine: Side, index: int, axes: dict[str, int], firs
         if not result.intrusion_ns or tally.failure is not None:
             return result.time_ns
     raise Intruded
-
-
-def _affordable_pairs(pair_s: float) -> int:
-    """How many pairs a workload gets: an even number, from what a discarded pair took, so that it cannot
-    depend on how the counted ones turn out."""
-    count = int(WORKLOAD_S / max(pair_s, 1e-6))
-    return max(MIN_PAIRS, min(MAX_PAIRS, count - count % 2))
