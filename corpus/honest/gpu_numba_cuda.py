@@ -1,9 +1,10 @@
 """EXPECT: accepted
 PROBLEM: basics/vectoradd
 DEVICE: gpu
-NEEDS: numba_cuda
+NEEDS: numba_cuda numpy.row_stack
 FAMILY: odd but honest
 HOW: a Numba CUDA kernel on the same memory, through __cuda_array_interface__, on torch's current stream.
+     Numba of 2026 looks for np.row_stack, which NumPy 2.5 no longer has: there it cannot compile.
 """
 
 import torch

@@ -1,12 +1,13 @@
 """What files state about themselves: the verdict that they must get, and what they need."""
 
+import importlib
 import importlib.util
 import re
 import shutil
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from hotlap.model import Problem, Verdict
 from hotlap.problems.find import bundled
@@ -14,6 +15,7 @@ from hotlap.problems.find import bundled
 HERE = Path(__file__).parent
 CORPUS = HERE.parents[1] / "corpus"
 RIGHT = HERE / "right.py"  # a kernel that is accepted, to see that a device is unharmed
+WARM = 8  # contestants that start while a verdict is made
 LANGUAGES_ON_A_GPU = (".py", ".cu")
 
 
@@ -30,7 +32,9 @@ class Case:
     timed: bool = False
     mode: str | None = None  # of its bench workloads
     needs: tuple[str, ...] = ()
-    call_s: float | None = None  # a shorter limit than the device's, for what never ends
+    call_s: float | None = (
+        None  # a shorter limit than the device's, the first call's too, for what never ends
+    )
 
     def missing(self) -> str | None:
         """What this case needs and this machine lacks."""
@@ -44,13 +48,24 @@ class Judge(Protocol):
     def __call__(self, case: str, problem: Problem, file: Path, expected: str, *, timed: bool) -> Verdict: ...
 
 
+def dismiss(device: Any) -> None:
+    """End the contestants that wait: each has the limits of the time when it was started."""
+    for _ in range(WARM):
+        device.take_seat().close()
+
+
 @cache
 def is_there(need: str) -> bool:
-    """Whether a module can be imported, or a program lies on the path."""
+    """Whether a program lies on the path, or a module or its attribute can be imported."""
+    if shutil.which(need) is not None:
+        return True
     try:
-        return importlib.util.find_spec(need) is not None or shutil.which(need) is not None
-    except ModuleNotFoundError:  # of the package around a submodule
-        return False
+        if importlib.util.find_spec(need) is not None:
+            return True
+    except ModuleNotFoundError:  # what is before the last dot is no package
+        pass
+    module, _, name = need.rpartition(".")
+    return bool(module) and is_there(module) and hasattr(importlib.import_module(module), name)
 
 
 def tag(file: Path, name: str) -> str | None:

@@ -21,12 +21,11 @@ from hotlap.model import Kind, Problem, Verdict
 from hotlap.problems.find import find
 from hotlap.referee.device import open_device
 from hotlap.verdict import read_submission, verdict
-from tests.gpu.cases import RIGHT, Case, Judge
+from tests.gpu.cases import RIGHT, WARM, Case, Judge, dismiss
 from tests.gpu.table import Row, row, table
 
 HERE = Path(__file__).parent
 FIRST = [HERE / name for name in ("test_command_line.py", "test_self_reported.py")]
-WARM = 8  # contestants that start while a verdict is made
 
 # As in ../conftest.py, which `pytest tests/gpu` does not read: the caller's own runs are not touched.
 _home = tempfile.TemporaryDirectory(prefix="hotlap-gpu-tests-")
@@ -105,12 +104,6 @@ def judged(device: Any, rows: list[Row]) -> Judge:
     return judge
 
 
-def dismiss(device: Any) -> None:
-    """End the contestants that wait: each has the limits of the time when it was started."""
-    for _ in range(WARM):
-        device.take_seat().close()
-
-
 @pytest.fixture
 def hold_to(device: Any, judged: Judge) -> Iterator[Callable[[Case], Verdict]]:
     """A function that judges a case and asserts what its file states; limits are restored afterwards."""
@@ -120,7 +113,7 @@ def hold_to(device: Any, judged: Judge) -> Iterator[Callable[[Case], Verdict]]:
         if reason := case.missing():
             pytest.skip(reason)
         if case.call_s is not None:
-            device.limits = replace(limits, call_s=case.call_s)
+            device.limits = replace(limits, call_s=case.call_s, prepare_s=case.call_s)
             dismiss(device)
         given = judged(case.name, find(case.problem), case.file, case.expect, timed=case.timed)
         if case.call_s is not None:

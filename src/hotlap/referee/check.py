@@ -73,7 +73,7 @@ def compare_tensor(
 
     if not (truth.is_floating_point() or out.is_floating_point()):
         bad = out.to(torch.int64) != truth.to(torch.int64)
-        return _complaint(name, bad, out, truth, None), NO_ERRORS
+        return complaint(name, out.shape, faults(bad, out, truth, None)), NO_ERRORS
     true = truth.to(torch.float64)
     # In float64: the wider operand decides. torch does not mix types of one byte with others.
     difference = torch.sub(true, out if out.element_size() > 1 else out.to(torch.float64)).abs_()
@@ -83,6 +83,25 @@ def compare_tensor(
         allowed += atol
     if _within(difference, allowed):
         return None, _errors(difference, scale, allowed)
+    found, errors = element_faults(out, true, difference, scale, allowed)
+    return complaint(name, out.shape, found), errors
+
+
+@dataclass(frozen=True)
+class Faults:
+    """Elements beyond tolerance: how many, where the first is in C order, and what it is and should be."""
+
+    count: int
+    first: int
+    what: str
+
+
+def element_faults(
+    out: Any, true: Any, difference: Any, scale: Any, allowed: Any
+) -> tuple[Faults | None, Errors]:
+    """Of floats that are not all right, element by element. All but `out` are float64, of one shape."""
+    import torch
+
     got = out.to(torch.float64)
     # `<=` is false for NaN, so a NaN is wrong unless the reference has one at the same place.
     right = (difference <= allowed) & torch.isfinite(true) & torch.isfinite(got)
@@ -90,7 +109,7 @@ def compare_tensor(
     right |= torch.isnan(got) & torch.isnan(true)
     finite = torch.isfinite(difference) & torch.isfinite(allowed)
     errors = _errors(difference[finite], scale[finite], allowed[finite])
-    return _complaint(name, ~right, got, true, allowed), errors
+    return faults(~right, got, true, allowed), errors
 
 
 def _within(difference: Any, allowed: Any) -> bool:
@@ -126,15 +145,27 @@ def _largest_ratio(difference: Any, bound: Any) -> float | None:
     return ratio if math.isfinite(ratio) else None
 
 
-def _complaint(name: str, bad: Any, out: Any, truth: Any, allowed: Any) -> str | None:
+def faults(bad: Any, out: Any, truth: Any, allowed: Any) -> Faults | None:
+    """What the first of the bad elements is; None if there is none."""
     count = int(bad.sum())
     if count == 0:
         return None
-    text = f"output {name}: {count} of {bad.numel()} elements beyond tolerance"
-    place = tuple(int(i) for i in bad.nonzero()[0])
-    where = f"[{', '.join(map(str, place))}]" if place else ""
-    limit = "" if allowed is None else f" (allowed error {float(allowed.expand_as(bad)[place]):.3g})"
-    return f"{text}; first at {name}{where}: {_shown(out[place])}, expected {_shown(truth[place])}{limit}"
+    first = int(bad.reshape(-1).nonzero()[0])
+    limit = (
+        "" if allowed is None else f" (allowed error {float(allowed.expand_as(bad).reshape(-1)[first]):.3g})"
+    )
+    shown = f"{_shown(out.reshape(-1)[first])}, expected {_shown(truth.reshape(-1)[first])}{limit}"
+    return Faults(count, first, shown)
+
+
+def complaint(name: str, shape: Sequence[int], found: Faults | None) -> str | None:
+    """What is wrong with an output of this shape, in words; None for no faults."""
+    if found is None:
+        return None
+    place = np.unravel_index(found.first, tuple(shape))
+    where = f"[{', '.join(str(int(i)) for i in place)}]" if place else ""
+    text = f"output {name}: {found.count} of {math.prod(shape)} elements beyond tolerance"
+    return f"{text}; first at {name}{where}: {found.what}"
 
 
 def _shown(element: Any) -> str:

@@ -2,6 +2,7 @@
 
 import math
 import struct
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hotlap.model import Errors
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     import torch
 
 DTYPES = ("float64", "float32", "float16", "bfloat16")
+PIECE = 1 << 24  # elements: half a GB of float64 copies
 
 
 def compare_tensor(
@@ -22,7 +24,7 @@ def compare_tensor(
     rtol: float,
     atol: "torch.Tensor | float",
 ) -> tuple[str | None, Errors]:
-    """As `check.compare_tensor`, for tensors on the GPU. What is not floating, or is wrong, goes there."""
+    """As `check.compare_tensor`, for tensors on the GPU. What is not floating goes there."""
     import torch
 
     dtype = str(out.dtype).removeprefix("torch.")
@@ -48,11 +50,40 @@ def compare_tensor(
     )
     wrong, hides_relative, hides_over, *largest = found.tolist()
     if wrong:
-        # To say where takes several copies in float64: the GPU may have no room for them.
-        limit = atol.cpu() if isinstance(atol, torch.Tensor) else atol
-        return check.compare_tensor(name, out.cpu(), truth.cpu(), rtol, limit)
+        return explain(name, given, exact, rtol, floor if bounds is None else bounds)
     absolute, relative, over = (struct.unpack("<d", struct.pack("<q", bits))[0] for bits in largest)
     return None, Errors(absolute, _known(relative, hides_relative), _known(over, hides_over))
+
+
+def explain(
+    name: str,
+    out: "torch.Tensor",
+    true: "torch.Tensor",
+    rtol: float,
+    atol: "torch.Tensor | float",
+    piece_elements: int = PIECE,
+) -> tuple[str | None, Errors]:
+    """As `check.compare_tensor` of a wrong output, in pieces: the GPU may have no room for more.
+
+    true and atol: float64; all contiguous.
+    """
+    import torch
+
+    found: check.Faults | None = None
+    worst = check.NO_ERRORS
+    given, exact = out.reshape(-1), true.reshape(-1)
+    for start in range(0, out.numel(), piece_elements):
+        piece = slice(start, start + piece_elements)
+        got, right = given[piece], exact[piece]
+        scale = right.abs()
+        allowed = scale * rtol
+        allowed += atol.reshape(-1)[piece] if isinstance(atol, torch.Tensor) else atol
+        here, errors = check.element_faults(got, right, torch.sub(right, got).abs_(), scale, allowed)
+        worst = check.merge(worst, errors)
+        if here is not None:
+            before = found or replace(here, count=0, first=start + here.first)
+            found = replace(before, count=before.count + here.count)
+    return check.complaint(name, out.shape, found), worst
 
 
 def _known(ratio: float, hides: int) -> float | None:

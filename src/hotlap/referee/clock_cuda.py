@@ -509,7 +509,11 @@ class CudaAssignment:
         self.gpu.launch("stamp", 1, 1, self._stamps + 8 * (self._end + 1))
 
     def _copy_inputs(self) -> int:
-        """Vault to slots in pieces, a stamp round each, then clean the L2; the number of the stamp t1."""
+        """Vault to slots in pieces, a stamp round each, then clean the L2; the number of the stamp t1.
+
+        The decoys go before the cleaning: a word that was just written is in the L2, and of a small input that
+        would be most of it.
+        """
         gpu, number = self.gpu, 0
         self._exchange(VAULT)
         gpu.launch("stamp", 1, 1, self._stamps)
@@ -525,8 +529,8 @@ class CudaAssignment:
                 number += 1
                 gpu.launch("stamp", 1, 1, self._stamps + 8 * number)
                 self._pieces.append(part)
-        gpu.sweep()
         self._exchange(SLOTS)
+        gpu.sweep()
         gpu.launch("stamp", 1, 1, self._stamps + 8 * (number + 1))
         return number + 1
 
