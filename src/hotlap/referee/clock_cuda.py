@@ -511,7 +511,7 @@ class CudaAssignment:
     def _copy_inputs(self) -> int:
         """Vault to slots in pieces, a stamp round each, then clean the L2; the number of the stamp t1.
 
-        The decoys go before the cleaning: a word that was just written is in the L2, and of a small input that
+        The decoys go before the cleaning: a word that was just written is in the L2, which of a small input
         would be most of it.
         """
         gpu, number = self.gpu, 0
