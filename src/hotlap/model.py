@@ -217,6 +217,7 @@ class WorkloadRun:
     mode: str | None = None  # graph, stream or after-go; None on a CPU
     mode_reason: str | None = None  # why not an earlier one
     claimed_time_ns: float | None = None  # what the contestant's own clock says of a call; never ranks
+    arithmetic: str | None = None  # dtype whose peak bounds `flops`: float32, tf32, bfloat16, ...
 
 
 @dataclass(frozen=True)
@@ -313,7 +314,13 @@ class WorkloadVerdict:
     speedup_ci: tuple[float, float] | None = None
     floor_ns: float | None = None
     floor_reason: str | None = None
-    bound: str | None = None
+    bytes_per_s: float | None = None  # compulsory bytes over time
+    flops_per_s: float | None = None  # the problem's arithmetic over time
+    limit_ns: float | None = (
+        None  # the roofline: what the slowest of memory, arithmetic and launch needs here
+    )
+    bound: str | None = None  # which of them that is: memory, compute or launch
+    headroom_ns: float | None = None  # time - limit
     max_abs_error: float | None = None
     max_rel_error: float | None = None
     error_over_tolerance: float | None = None
@@ -374,11 +381,118 @@ class Bandwidth:
 
 
 @dataclass(frozen=True)
+class Ceiling:
+    """One limit of a machine, measured.
+
+    `name`: memory-read, memory-write, memory-copy and l2-read in B/s, peak-DTYPE in FLOP/s, launch in ns (what
+    one more kernel that does nothing costs in a round).
+    """
+
+    name: str
+    unit: str  # B/s, FLOP/s, ns
+    value: Interval
+
+
+@dataclass(frozen=True)
+class PairBlocks:
+    """What one pair of processes gave in one workload: for each block of four rounds log(time b / time a), and
+    whether that was ABBA, else BAAB."""
+
+    effects: tuple[float, ...]
+    a_first: tuple[bool, ...]
+    a_ns: float  # median time of a call
+    b_ns: float
+
+
+@dataclass(frozen=True)
+class Period:
+    """Pairs of one stretch of time, of one kind of kernel with itself or with itself made slower by a known part."""
+
+    kind: str  # memory, matrix or launch
+    measured_at: str
+    true_effect: float  # 0: with itself
+    pairs: tuple[PairBlocks, ...]
+
+
+@dataclass(frozen=True)
 class Calibration:
-    """What this machine can do, measured once and cached by device."""
+    """What this machine can do and tell apart, by device and driver; periods accumulate."""
 
     device_uuid: str
     driver: str
     measured_at: str
     bandwidth: tuple[Bandwidth, ...]
     process_part: float = 0.002  # relative half-width added to a run's interval
+    ceilings: tuple[Ceiling, ...] = ()
+    periods: tuple[Period, ...] = ()
+    floor95: float | None = None  # 95 % of duels of a kernel with itself are this near 0 (log-ratio, 8 pairs)
+
+
+# --- duel ----------------------------------------------------------------------------------------
+
+DUEL_SCHEMA = "hotlap.duel/1"
+
+
+class Outcome(StrEnum):
+    """What a duel says."""
+
+    decided = "decided"
+    equivalent = "equivalent"
+    unresolved = "unresolved"
+    void = "void"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """An outcome with the effect it rests on: log(time b / time a), so above 0 a is faster."""
+
+    verdict: Outcome
+    faster: str | None  # a or b
+    effect: float | None
+    ci: tuple[float, float] | None
+    pairs: int
+
+
+@dataclass(frozen=True)
+class DuelWorkload:
+    """One workload of a duel. `pair_effects`: one number a process pair, of the tier that decided."""
+
+    axes: Mapping[str, int]
+    verdict: Outcome
+    faster: str | None
+    effect: float | None
+    ci: tuple[float, float] | None
+    a_ns: float | None
+    b_ns: float | None
+    calls_per_round: int | None
+    a_mode: str | None = None
+    b_mode: str | None = None
+    pair_effects: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Duel:
+    """A paired comparison of two submissions."""
+
+    verdict: Outcome
+    faster: str | None
+    a: SubmissionInfo
+    b: SubmissionInfo
+    effect: float | None  # log(time b / time a), mean over workloads
+    ci: tuple[float, float] | None
+    margin: float
+    calibrated: bool
+    floor95: float | None
+    tier: str | None  # screen, confirm, duel or final: the one that gave the verdict
+    pairs: int
+    gpu_s: float  # timed on the device, both sides, all tiers; on a CPU its seconds
+    total_s: float
+    workloads: tuple[DuelWorkload, ...]
+    reason: str | None
+    notes: tuple[str, ...]
+    problem: str
+    device: Device
+    trust: Trust
+    started_at: str
+    hotlap_version: str
+    schema: str = field(default=DUEL_SCHEMA)
