@@ -384,8 +384,8 @@ class Bandwidth:
 class Ceiling:
     """One limit of a machine, measured.
 
-    `name`: memory-read, memory-write, memory-copy and l2-read in B/s, peak-DTYPE in FLOP/s, launch in ns (what
-    one more kernel that does nothing costs in a round).
+    `name`: memory-read, memory-write, memory-copy and l2-read in B/s, peak-DTYPE in FLOP/s, launch in ns: what
+    one more kernel that does nothing costs in a round.
     """
 
     name: str
@@ -395,7 +395,7 @@ class Ceiling:
 
 @dataclass(frozen=True)
 class PairBlocks:
-    """What one pair of processes gave in one workload: for each block of four rounds log(time b / time a), and
+    """What one pair of processes gave in one workload: log(time b / time a) of each block of four rounds, and
     whether that was ABBA, else BAAB."""
 
     effects: tuple[float, ...]
@@ -406,7 +406,7 @@ class PairBlocks:
 
 @dataclass(frozen=True)
 class Period:
-    """Pairs of one stretch of time, of one kind of kernel with itself or with itself made slower by a known part."""
+    """Pairs of one stretch of time: a kind of kernel against itself, or itself made slower by a known part."""
 
     kind: str  # memory, matrix or launch
     measured_at: str
