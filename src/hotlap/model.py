@@ -384,8 +384,8 @@ class Bandwidth:
 class Ceiling:
     """One limit of a machine, measured.
 
-    `name`: memory-read, memory-write, memory-copy and l2-read in B/s, peak-DTYPE in FLOP/s, launch in ns: what
-    one more kernel that does nothing costs in a round.
+    `name`: memory-read, memory-write, memory-copy and l2-read in B/s, peak-DTYPE in FLOP/s, launch in ns (one
+    more kernel that does nothing, in a round).
     """
 
     name: str
@@ -406,7 +406,7 @@ class PairBlocks:
 
 @dataclass(frozen=True)
 class Period:
-    """Pairs of one stretch of time: a kind of kernel against itself, or itself made slower by a known part."""
+    """Pairs of one stretch of time: a kind of kernel against itself, or itself slowed by a known part."""
 
     kind: str  # memory, matrix or launch
     measured_at: str
