@@ -22,6 +22,7 @@ from hotlap.model import (
     Trust,
     WorkloadVerdict,
 )
+from hotlap.roofline import ceiling
 from tests.run_factory import (
     CALLS,
     EMPTY_NS,
@@ -194,6 +195,53 @@ def test_there_is_no_floor_fraction_unless_every_workload_has_a_floor() -> None:
     verdict = judge(run(workload(), workload(bytes_moved=None)), (), calibration(1e10))
     assert verdict.score is not None
     assert verdict.score.floor_fraction is None
+
+
+# --- the roofline ----------------------------------------------------------------------------------
+
+
+def with_ceilings(**per_s: float) -> Calibration:
+    found = tuple(ceiling(f"peak-{name}", [value] * 6) for name, value in per_s.items())
+    return replace(calibration(1e10), ceilings=found)
+
+
+@pytest.mark.parametrize(
+    ("peak", "bound", "limit_ns"), [(1e12, "memory", 1e5), (1e10, "memory", 1e5), (5e6, "compute", 2e5)]
+)
+def test_a_workload_is_bound_by_what_needs_longest(peak: float, bound: str, limit_ns: float) -> None:
+    # 1 MB at 10 GB/s, and 1,000 operations.
+    _, one = verdict_at(400_000, with_ceilings(float32=peak), arithmetic="float32")
+    assert (one.bound, one.limit_ns) == (bound, pytest.approx(limit_ns))
+    assert one.headroom_ns == pytest.approx(400_000 - limit_ns)
+    assert one.bytes_per_s == pytest.approx(1e6 / 400_000 * 1e9)
+    assert one.flops_per_s == pytest.approx(1e3 / 400_000 * 1e9)
+    assert one.floor_ns == pytest.approx(1e5)
+
+
+def test_a_time_below_the_roofline_and_above_the_floor_is_accepted() -> None:
+    status, one = verdict_at(150_000, with_ceilings(float32=5e6), arithmetic="float32")
+    assert status == Status.accepted
+    assert one.headroom_ns == pytest.approx(-50_000)
+
+
+def test_a_workload_without_a_time_has_no_rates() -> None:
+    (one,) = judge(run(workload(samples=samples(rounds=3))), (), calibration()).workloads
+    assert (one.bytes_per_s, one.flops_per_s, one.headroom_ns) == (None, None, None)
+
+
+def test_the_roofline_of_calls_that_overlap_is_that_of_the_time_that_ranks() -> None:
+    one, _ = of(samples(30_000, single_ns=120_000), calibration(1e10))
+    assert one.bytes_per_s == pytest.approx(1e6 / 120_000 * 1e9)
+    assert one.headroom_ns == pytest.approx(20_000)
+
+
+def test_a_run_that_was_stored_without_its_arithmetic_is_judged_as_ever() -> None:
+    document = json.loads(schema.to_json(run()))
+    for one in document["workloads"]:
+        del one["arithmetic"]
+    stored = schema.from_json(Run, json.dumps(document))
+    (one,) = judge(stored, (), with_ceilings(float32=1.0)).workloads
+    assert (one.bound, one.limit_ns) == ("memory", pytest.approx(1e5))
 
 
 # --- how sure the answers are ----------------------------------------------------------------------

@@ -20,6 +20,7 @@ from hotlap.model import (
     WorkloadRun,
     WorkloadVerdict,
 )
+from hotlap.roofline import roofline
 from hotlap.stats.geomean import geomean, geomean_interval, widen
 from hotlap.stats.hodges_lehmann import hodges_lehmann, hodges_lehmann_interval
 from hotlap.stats.interval import quantile_interval
@@ -143,9 +144,16 @@ def _workload(run: WorkloadRun, trust: Trust, calibration: Calibration | None) -
     theirs = _time(per_call_ns(samples.baseline_ns, empty_ns, calls), empty_ns, calls, part)
     overlap = calls_overlap(samples)
     speedup = _unpaired_speedup(alone, theirs) if overlap else _speedup(samples, part)
+    time_ns = alone if overlap else among
+    reached = roofline(
+        run,
+        time_ns.estimate if time_ns else None,
+        floor_ns,
+        calibration.ceilings if calibration else (),
+    )
     return replace(
         base,
-        time_ns=alone if overlap else among,
+        time_ns=time_ns,
         calls_per_round=calls,
         single_call_ns=alone,
         empty_round_ns=_empty_round(empty_ns),
@@ -154,7 +162,11 @@ def _workload(run: WorkloadRun, trust: Trust, calibration: Calibration | None) -
         speedup_ci=speedup[1:] if speedup else None,
         floor_ns=floor_ns,
         floor_reason=floor_reason,
-        bound="memory" if floor_ns is not None else None,
+        bytes_per_s=reached.bytes_per_s,
+        flops_per_s=reached.flops_per_s,
+        limit_ns=reached.limit_ns,
+        bound=reached.bound,
+        headroom_ns=reached.headroom_ns,
     )
 
 

@@ -384,8 +384,8 @@ class Bandwidth:
 class Ceiling:
     """One limit of a machine, measured.
 
-    `name`: memory-read, memory-write, memory-copy and l2-read in B/s, peak-DTYPE in FLOP/s, launch in ns (one
-    more kernel that does nothing, in a round).
+    `name`: memory-read, memory-write, memory-copy and l2-read in B/s, peak-DTYPE in FLOP/s, launch and
+    launch-graph in ns (one more kernel that does nothing, in a stream and in a graph).
     """
 
     name: str
@@ -402,6 +402,7 @@ class PairBlocks:
     a_first: tuple[bool, ...]
     a_ns: float  # median time of a call
     b_ns: float
+    a_placed_first: bool = True  # whether A got its process and its buffers before B
 
 
 @dataclass(frozen=True)
@@ -426,6 +427,7 @@ class Calibration:
     ceilings: tuple[Ceiling, ...] = ()
     periods: tuple[Period, ...] = ()
     floor95: float | None = None  # 95 % of duels of a kernel with itself are this near 0 (log-ratio, 8 pairs)
+    pair_part: float | None = None  # sd of what a pair of processes has of its own, at most (90 %)
 
 
 # --- duel ----------------------------------------------------------------------------------------

@@ -2,12 +2,25 @@
 
 import io
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from hotlap.cli import render
-from hotlap.model import Bandwidth, Calibration, Fault, Finding, Kind, Sandbox, Status, Verdict
+from hotlap.model import (
+    Bandwidth,
+    Calibration,
+    Fault,
+    Finding,
+    Interval,
+    Kind,
+    Sandbox,
+    Status,
+    Verdict,
+    WorkloadVerdict,
+)
+from hotlap.roofline import ceiling
 from tests.cli import factory
 
 
@@ -245,11 +258,72 @@ def test_a_calibration_is_a_table_of_bandwidths() -> None:
         "cpu-example", "6.1.0", "2026-11-30", (Bandwidth(1 << 20, 8.1e9, 4.2e9, 12.3e9, 11.1e9),), 0.002
     )
     console = Console(file=io.StringIO(), width=100)
-    console.print(render.calibration(given))
+    console.print(render.calibration(given, {}))
     assert isinstance(console.file, io.StringIO)
     text = console.file.getvalue()
     assert "1.05 MB  8.1 GB/s  4.2 GB/s  12.3 GB/s" in text
     assert "±0.2 %" in text
+
+
+def test_a_calibration_shows_each_ceiling_with_its_interval_and_why_others_are_absent() -> None:
+    found = (
+        ceiling("memory-read", [4.139e12, *[4.142e12] * 10, 4.145e12]),
+        ceiling("peak-float32", [51.2e12] * 16),
+        ceiling("launch", [1234.0] * 12),
+    )
+    given = Calibration("GPU-1", "580.1", "2026-11-30", (), ceilings=found)
+    console = Console(file=io.StringIO(), width=80)
+    console.print(render.calibration(given, {"peak-float8_e4m3fn": "needs compute capability 8.9"}))
+    assert isinstance(console.file, io.StringIO)
+    lines = [" ".join(line.split()) for line in console.file.getvalue().splitlines()]
+    assert "memory-read 4.142 TB/s [4.142, 4.142] 12" in lines
+    assert "peak-float32 51.20 TFLOP/s [51.20, 51.20] 16" in lines
+    assert "launch 1.234 µs [1.234, 1.234] 12" in lines
+    assert "— no peak-float8_e4m3fn: needs compute capability 8.9" in lines
+
+
+def reached(**changes: Any) -> WorkloadVerdict:
+    """A workload of 131.82 us whose roofline is known."""
+    known = {
+        "axes": {"rows": 16384, "cols": 4096},
+        "time_ns": Interval(131_820.0, 131_690.0, 131_950.0, n=24),
+        "bytes_per_s": 4.073e12,
+        "flops_per_s": 2.546e12,
+        "limit_ns": 120_000.0,
+        "bound": "memory",
+        "headroom_ns": 11_820.0,
+    }
+    return factory.bench(**(known | changes))
+
+
+def test_a_line_a_workload_says_what_it_reached_and_what_bounds_it() -> None:
+    text = shown(factory.on_gpu(workloads=(reached(), reached(axes={"n": 7}, bound="launch"))))
+    rates, away = "4.07 TB/s, 2.55 TFLOP/s", "91 % of the roofline, 12 µs above it"
+    assert f"\nrows=16384 cols=4096: {rates} · memory-bound, {away}\n" in text
+    assert f"\nn=7: {rates} · launch-bound, {away}\n" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"flops_per_s": None}, "4.07 TB/s · memory-bound"),
+        ({"bytes_per_s": None, "bound": "compute"}, "2.55 TFLOP/s · compute-bound"),
+        ({"limit_ns": 135_000.0, "headroom_ns": -3_180.0}, "102 % of the roofline, 3.2 µs below it"),
+    ],
+)
+def test_of_the_roofline_only_what_is_known_is_said(changes: dict[str, Any], says: str) -> None:
+    assert says in shown(factory.on_gpu(workloads=(reached(**changes),)))
+
+
+def test_without_a_limit_nothing_is_said_of_a_roofline() -> None:
+    unknown = reached(limit_ns=None, bound=None, headroom_ns=None)
+    assert "roofline" not in shown(factory.on_gpu(workloads=(unknown,)))
+
+
+@pytest.mark.parametrize("width", [40, 80, 132])
+def test_no_word_of_the_roofline_is_cut_at_any_width(width: int) -> None:
+    text = " ".join(shown(factory.on_gpu(workloads=(reached(),)), width).split())
+    assert "4.07 TB/s, 2.55 TFLOP/s · memory-bound, 91 % of the roofline, 12 µs above it" in text
 
 
 def test_the_line_of_verdict_stays_one_line_in_a_pipe() -> None:

@@ -96,3 +96,45 @@ def test_a_large_common_part_costs_no_digits() -> None:
 def test_nonsense_is_refused(values: list[float], level: float, mixture: float) -> None:
     with pytest.raises(ValueError, match="confidence_sequence"):
         confidence_sequence(values, level, mixture)
+
+
+# --- beside something that has a sign --------------------------------------------------------------
+
+
+def in_turn(n: int) -> list[bool]:
+    return [i % 2 == 0 for i in range(n)]
+
+
+@pytest.mark.parametrize("worth", [0.0, 1.0, 30.0])
+def test_what_a_sign_is_worth_neither_shifts_nor_widens_the_interval(worth: float) -> None:
+    rng = np.random.default_rng(11)
+    values, signs = rng.normal(size=12), in_turn(12)
+    moved = values + worth * np.where(signs, 1.0, -1.0)
+    assert confidence_sequence(moved, signs=signs) == pytest.approx(confidence_sequence(values, signs=signs))
+
+
+@pytest.mark.parametrize("start", [0, 1])
+def test_reading_beside_signs_after_every_value_errs_at_most_5_percent_of_the_time(start: int) -> None:
+    rng, signs = np.random.default_rng(12), in_turn(25)[start : start + 24]
+    missed = 0
+    for _ in range(2000):
+        low, high = confidence_sequence(rng.normal(size=24) + 3.0 * np.where(signs, 1.0, -1.0), signs=signs)
+        missed += not low <= 0 <= high
+    assert missed / 2000 <= 0.05
+
+
+def test_values_that_alternate_by_a_large_part_are_narrowed_down_by_it() -> None:
+    values = [9.4e-4, -7.1e-4, 9.2e-4, -7.2e-4, 9.3e-4, -7.0e-4]
+    low, high = confidence_sequence(values, signs=in_turn(6))
+    assert 0 < low < 1.1e-4 < high < 2e-4
+    assert confidence_sequence(values)[1] > 1e-3
+
+
+@pytest.mark.parametrize("signs", [[True] * 6, [False] * 6])
+def test_a_sign_that_never_changes_leaves_nothing_known(signs: list[bool]) -> None:
+    assert confidence_sequence([1.0, 2.0, 1.5, 1.7, 1.2, 1.9], signs=signs) == (-math.inf, math.inf)
+
+
+def test_signs_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match="a sign for each value"):
+        confidence_sequence([1.0, 2.0], signs=[True])

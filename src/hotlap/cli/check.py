@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from hotlap.cli import console, options, text
+from hotlap import text
+from hotlap.cli import console, options
 from hotlap.cli.judging import DEFAULT_DEVICE, FIRST_GPU, judge_target, print_verdict
 from hotlap.cli.progress import reporting
 from hotlap.cli.target import resolve
-from hotlap.cli.text import clean
 from hotlap.errors import UsageError
 from hotlap.model import Run
+from hotlap.text import clean
 
 if TYPE_CHECKING:
     from hotlap.referee.replay import ReplayResult

@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.console import Console
 
-from hotlap.cli.text import clean
 from hotlap.model import Status, Verdict
+from hotlap.text import clean
 
 ACCEPTED, REJECTED, USAGE, VOID, INTERRUPTED = 0, 1, 2, 3, 130
 

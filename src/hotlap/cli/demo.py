@@ -11,12 +11,13 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from hotlap.cli import console, options, render, text
+from hotlap import text
+from hotlap.cli import console, options, render
 from hotlap.cli.judging import DEFAULT_DEVICE
 from hotlap.cli.progress import Reporter, reporting
-from hotlap.cli.text import clean
 from hotlap.errors import HarnessError
 from hotlap.model import Calibration, Problem, Status, Verdict
+from hotlap.text import clean
 
 if TYPE_CHECKING:
     from hotlap.referee.device import Device

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hotlap.cli import console, options
-from hotlap.cli.text import clean
+from hotlap.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,9 +10,9 @@ import hotlap
 from hotlap.cli import console, options
 from hotlap.cli.options import short_name
 from hotlap.cli.target import directive_line, directives
-from hotlap.cli.text import clean
 from hotlap.errors import ProblemError, UsageError
 from hotlap.model import Problem
+from hotlap.text import clean
 
 EPILOG = options.examples(
     "hotlap init basics/softmax                    writes softmax/kernel.py and softmax/statement.md",

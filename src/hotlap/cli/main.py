@@ -20,7 +20,21 @@ from typing import Annotated
 import typer
 
 from hotlap import __version__
-from hotlap.cli import calibrate, check, console, demo, doctor, init, problems, run, schema, show
+from hotlap.cli import (
+    calibrate,
+    check,
+    console,
+    demo,
+    doctor,
+    duel,
+    init,
+    problems,
+    profile,
+    question,
+    run,
+    schema,
+    show,
+)
 from hotlap.errors import DeviceError, HarnessError, HotlapError
 
 _VERBS = (
@@ -29,6 +43,9 @@ _VERBS = (
     (init.init, init.EPILOG),
     (check.check, check.EPILOG),
     (run.run, run.EPILOG),
+    (duel.duel, duel.EPILOG),
+    (profile.profile, profile.EPILOG),
+    (question.question, question.EPILOG),
     (calibrate.calibrate, calibrate.EPILOG),
     (schema.schema, schema.EPILOG),
     (doctor.doctor, doctor.EPILOG),

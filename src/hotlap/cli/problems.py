@@ -8,8 +8,8 @@ from rich.text import Text
 
 from hotlap.cli import console, options
 from hotlap.cli.options import short_name
-from hotlap.cli.text import clean
 from hotlap.model import Problem
+from hotlap.text import clean
 
 EPILOG = options.examples("hotlap problems --suite basics", "hotlap problems --json | jq '.[].id'")
 

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.text import Text
 
 from hotlap.cli.console import stderr
-from hotlap.cli.text import clean
+from hotlap.text import clean
 
 _REDRAW_S = 0.1
 

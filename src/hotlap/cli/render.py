@@ -3,7 +3,7 @@
 Every cell is `rich.text.Text` of cleaned text, so nothing that an author wrote is read as markup.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -11,11 +11,11 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from hotlap.cli import text
-from hotlap.cli.text import ABSENT, clean
+from hotlap import text
 from hotlap.model import (
     Bandwidth,
     Calibration,
+    Ceiling,
     Device,
     Finding,
     Interval,
@@ -25,6 +25,7 @@ from hotlap.model import (
     Verdict,
     WorkloadVerdict,
 )
+from hotlap.text import ABSENT, clean
 
 STATUS_STYLES = {
     "accepted": "bold green",
@@ -57,7 +58,8 @@ def verdict(given: Verdict, width: int) -> Group:
     parts: list[RenderableType] = []
     if given.workloads:
         digits = _DIGITS.get(given.device.kind, 4)
-        parts += [workload_table(given.workloads, width, digits), *absences(given), Text("")]
+        parts += [workload_table(given.workloads, width, digits), *rooflines(given.workloads)]
+        parts += [*absences(given), Text("")]
     parts += [verdict_line(given), *details(given)]
     return Group(*parts)
 
@@ -203,6 +205,25 @@ def _status(status: str) -> Text:
     return Text(clean(status, one_line=True), style=STATUS_STYLES.get(status, ""))
 
 
+def rooflines(workloads: Iterable[WorkloadVerdict]) -> list[Text]:
+    """A line a workload whose limit is known: rates that it reached, what bounds it, how far away that is."""
+    return [
+        _roofline(w, w.limit_ns / w.time_ns.estimate, w.headroom_ns)
+        for w in workloads
+        if w.time_ns is not None and w.limit_ns is not None and w.headroom_ns is not None
+    ]
+
+
+def _roofline(workload: WorkloadVerdict, share: float, headroom_ns: float) -> Text:
+    rates = ((workload.bytes_per_s, "B/s"), (workload.flops_per_s, "FLOP/s"))
+    reached = ", ".join(text.si(value, unit) for value, unit in rates if value is not None)
+    away = f"{text.time(abs(headroom_ns), 2)} {'below' if headroom_ns < 0 else 'above'} it"
+    return _text(
+        f"{text.axes(workload.axes)}: {reached} · "
+        f"{workload.bound}-bound, {text.percent(share)} of the roofline, {away}"
+    )
+
+
 def absences(given: Verdict) -> list[Text]:
     """Why a dash stands in the table: each reason once."""
     bench = [w for w in given.workloads if w.kind is Kind.bench]
@@ -213,7 +234,11 @@ def absences(given: Verdict) -> list[Text]:
     if timed and any(w.kind is not Kind.bench for w in given.workloads):
         reasons.append("test and hidden workloads are checked, never timed")
     reasons += [f"mode {w.mode}: {w.mode_reason}" for w in _leavings(bench)]
-    return [Text(f"{ABSENT} {clean(reason, one_line=True)}", style="dim") for reason in reasons]
+    return [_absence(reason) for reason in reasons]
+
+
+def _absence(reason: str) -> Text:
+    return Text(f"{ABSENT} {clean(reason, one_line=True)}", style="dim")
 
 
 def _leavings(bench: Iterable[WorkloadVerdict]) -> list[WorkloadVerdict]:
@@ -336,8 +361,9 @@ def _footer(given: Verdict) -> Text:
 # --- calibration ---------------------------------------------------------------------------------
 
 
-def calibration(given: Calibration) -> Group:
-    """Bandwidth by footprint, and what a process adds to an interval."""
+def calibration(given: Calibration, absent: Mapping[str, str]) -> Group:
+    """Bandwidth by footprint, the ceilings, and what a process adds to an interval. absent: why a ceiling is
+    left out, by its name."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for header in ("footprint", "read", "write", "copy", "add"):
         table.add_column(header, justify="right")
@@ -346,9 +372,31 @@ def calibration(given: Calibration) -> Group:
     return Group(
         table,
         Text(""),
+        ceiling_table(given.ceilings),
+        *(_absence(f"no {name}: {reason}") for name, reason in absent.items()),
+        Text(""),
         Text(f"process to process: ±{text.percent(given.process_part)} is added to the interval of a run"),
         Text(clean(f"measured {given.measured_at} on {given.device_uuid}"), style="dim"),
     )
+
+
+def ceiling_table(ceilings: Iterable[Ceiling]) -> Table:
+    """A row a ceiling: its name, its median with the interval of that, and of how many measurements."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("ceiling")
+    table.add_column("median")
+    table.add_column("n", justify="right")
+    for one in ceilings:
+        table.add_row(_text(one.name), _text(ceiling_value(one)), _text(str(one.value.n)))
+    return table
+
+
+def ceiling_value(one: Ceiling) -> str:
+    """The median with its interval: `4.142 TB/s [4.139, 4.145]`."""
+    value = one.value
+    if one.unit == "ns":
+        return _time(value, " ", 4)
+    return text.si_interval(value.estimate, value.ci_low, value.ci_high, one.unit)
 
 
 def _bandwidth_cells(row: Bandwidth) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from hotlap.cli import console, options
+from hotlap.cli import console, options, report
 from hotlap.cli.judging import judge_target, print_verdict
 from hotlap.cli.target import resolve
 
@@ -14,6 +14,7 @@ EPILOG = options.examples(
     "hotlap run kernel.py    when it starts with: #! hotlap problem basics/softmax",
     "hotlap run basics/softmax kernel.py --device cuda",
     "hotlap run basics/softmax kernel.cpp --json | jq .score.speedup",
+    "hotlap run basics/softmax kernel.cpp --plot softmax.png --report softmax.html",
 )
 
 
@@ -34,6 +35,8 @@ def run(
         str | None,
         typer.Option("--baseline", help="Which baseline of the problem to compare with.", show_default=False),
     ] = None,
+    plot: report.Plot = None,
+    page: report.Page = None,
     json: options.JsonFlag = False,
     verbose: options.Verbose = False,
 ) -> None:
@@ -41,8 +44,11 @@ def run(
 
     Exit code: 0 accepted; 1 wrong, failed or suspect; 2 usage or problem; 3 void (not the kernel's fault).
     """
+    target = resolve(first, second)
+    papers = report.plan(plot, page)
     verdict = judge_target(
-        resolve(first, second), timed=True, device=device, author=author, baseline=baseline, verbose=verbose
+        target, timed=True, device=device, author=author, baseline=baseline, verbose=verbose
     )
     print_verdict(verdict, as_json=json)
+    report.write(papers, verdict)
     raise typer.Exit(console.exit_code(verdict))

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hotlap.cli import console, options
-from hotlap.model import Calibration, Run, Verdict
+from hotlap.model import Calibration, Duel, Run, Verdict
 
 EPILOG = options.examples("hotlap schema > verdict.schema.json", "hotlap schema run")
 
@@ -17,16 +17,28 @@ class Document(StrEnum):
     verdict = "verdict"
     run = "run"
     calibration = "calibration"
+    duel = "duel"
+    profile = "profile"
 
 
-_CLASSES = {Document.verdict: Verdict, Document.run: Run, Document.calibration: Calibration}
+def _class_of(document: Document) -> type:
+    if document is Document.profile:
+        from hotlap.profiling.report import Profile
+
+        return Profile
+    return {
+        Document.verdict: Verdict,
+        Document.run: Run,
+        Document.calibration: Calibration,
+        Document.duel: Duel,
+    }[document]
 
 
 def schema(
     document: Annotated[Document, typer.Argument(help="Which document.")] = Document.verdict,
     json: Annotated[bool, typer.Option("--json", help="As on every verb; a schema is JSON anyway.")] = False,
 ) -> None:
-    """Print the JSON Schema of a verdict, a run or a calibration."""
+    """Print the JSON Schema of a verdict, a run, a calibration, a duel or a profile."""
     from hotlap.schema import json_schema
 
-    console.print_json(json_schema(_CLASSES[document]))
+    console.print_json(json_schema(_class_of(document)))

@@ -11,10 +11,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from hotlap.cli import console, options, text
+from hotlap import text
+from hotlap.cli import console, options
 from hotlap.cli.options import short_name
-from hotlap.cli.text import clean
 from hotlap.model import Problem, TensorSpec
+from hotlap.text import clean
 
 EPILOG = options.examples(
     "hotlap show basics/softmax",

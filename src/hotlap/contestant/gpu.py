@@ -94,8 +94,15 @@ class GpuRounds:
         return {"op": "captured"}
 
     def round(
-        self, kernel: Any, number: int, calls: int, scalars: list[list[float]], mode: str
+        self,
+        kernel: Any,
+        number: int,
+        calls: int,
+        scalars: list[list[float]],
+        mode: str,
+        handicap_ns: int = 0,
     ) -> dict[str, Any]:
+        """Queue a round's calls. handicap_ns: a wait behind them, so they take longer by a known part."""
         go, done = self.flags + wire.GO, self.flags + wire.DONE
         kernel.ready(scalars)
         gc.collect(0)
@@ -113,6 +120,8 @@ class GpuRounds:
                     graph.replay()
                 else:
                     kernel.run(calls)
+                if handicap_ns:
+                    self.cuda.spin(handicap_ns)
                 self.cuda.write_flag(done, number)
                 self.channel.send(op="queued", number=number, **self._described(kernel))
             self.cuda.synchronize()

@@ -16,6 +16,7 @@ import signal
 import socket
 import sys
 import tarfile
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -383,7 +384,10 @@ class Contestant:
         self.kernel.attach(ins, outs, slots)
         return {"op": "attached"}
 
-    def round(self, number: int, calls: int, scalars: list[list[float]]) -> dict[str, Any]:
+    def round(
+        self, number: int, calls: int, scalars: list[list[float]], handicap_ns: int = 0
+    ) -> dict[str, Any]:
+        """Make a round's calls. handicap_ns: a wait behind them, so they take longer by a known part."""
         kernel, go, done = self.kernel, self.go, self.done
         kernel.ready(scalars)
         gc.collect(0)
@@ -394,6 +398,10 @@ class Contestant:
                 pass
             kernel.run(calls)
             pointers = kernel.pointers()
+            if handicap_ns:
+                end = time.perf_counter_ns() + handicap_ns
+                while time.perf_counter_ns() < end:
+                    pass
             for place, pointer in enumerate(pointers):
                 self.places[place] = pointer
             done.value = number

@@ -1,18 +1,35 @@
 """What a GPU's memory can do, by the referee's own kernels and clock: the floor's denominator."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from hotlap.model import Bandwidth
+from hotlap.referee.case import Progress
 from hotlap.referee.clock_cuda import COVER_NS, read_stamps
 from hotlap.referee.cuda_device import CudaDevice
 
-REPEATS = 8
+FOOTPRINTS = tuple(mib << 20 for mib in (256, 1024, 4096))  # several times an L2 and more
+REPEATS = 16
 POISON = 0x7FC0_1234_7FC0_5678
 
 
-def bandwidth(device: CudaDevice, footprint: int) -> Bandwidth:
-    """Best bytes a second at a footprint in bytes, a multiple of 48 KB, the L2 cleaned before each."""
-    gpu, stamps = device.gpu, device.stamps
+def rates(
+    device: CudaDevice, footprints: Sequence[int], progress: Progress
+) -> dict[int, dict[str, list[float]]]:
+    """Bytes a second in each round, by footprint in bytes and kind of traffic (a field of Bandwidth), the L2
+    cleaned before each; footprints for which there is no memory are left out.
+
+    Raises OutOfDeviceMemory where not even the smallest fits.
+    """
+    free = device.free_bytes()
+    fitting = [footprint for footprint in footprints if footprint < free] or [min(footprints)]
+    found = {}
+    for step, footprint in enumerate(fitting):
+        progress("calibrating bandwidth", step / len(fitting))
+        found[footprint] = _rates_at(device, footprint)
+    return found
+
+
+def _rates_at(device: CudaDevice, footprint: int) -> dict[str, list[float]]:
+    gpu = device.gpu
     third = footprint // 3 // 16 * 16
     block = gpu.allocate(footprint)
     whole = gpu.spans([(block, footprint)])
@@ -24,17 +41,23 @@ def bandwidth(device: CudaDevice, footprint: int) -> Bandwidth:
             "add", third // 16, block, block + third, block + 2 * third, third // 16
         ),
     }
-    best = dict.fromkeys(ways, float("inf"))
+    found: dict[str, list[float]] = {name: [] for name in ways}
     try:
         for _ in range(REPEATS):
-            for name, run in ways.items():
-                gpu.launch("spin", 1, 1, COVER_NS)
-                gpu.sweep()
-                gpu.launch("stamp", 1, 1, stamps)
-                run()
-                gpu.launch("stamp", 1, 1, stamps + 8)
-                start, end = read_stamps(gpu, stamps, 2)
-                best[name] = min(best[name], end - start)
+            for name, queue in ways.items():
+                found[name].append(footprint / span_ns(device, gpu.sweep, queue) * 1e9)
     finally:
         gpu.free(block)
-    return Bandwidth(footprint, **{name: footprint / ns * 1e9 for name, ns in best.items()})
+    return found
+
+
+def span_ns(device: CudaDevice, before: Callable[[], object], queue: Callable[[], object]) -> int:
+    """Nanoseconds on the GPU of what `queue` queues, behind what `before` does; neither may wait for it."""
+    gpu, stamps = device.gpu, device.stamps
+    gpu.launch("spin", 1, 1, COVER_NS)
+    before()
+    gpu.launch("stamp", 1, 1, stamps)
+    queue()
+    gpu.launch("stamp", 1, 1, stamps + 8)
+    start, end = read_stamps(gpu, stamps, 2)
+    return end - start

@@ -18,6 +18,7 @@ from hotlap.model import (
 )
 from hotlap.problems import reference as references
 from hotlap.problems import shapes
+from hotlap.problems.dtypes import DTYPES, is_float
 from hotlap.referee import check
 from hotlap.referee.device import Device
 from hotlap.referee.limits import Limits
@@ -140,7 +141,21 @@ def record(case: Case, index: int, workload: Workload, axes: dict[str, int], tal
         mode=tally.mode,
         mode_reason=tally.mode_reason,
         claimed_time_ns=tally.claimed_time_ns,
+        arithmetic=arithmetic(case.problem),
     )
+
+
+def arithmetic(problem: Problem) -> str | None:
+    """The arithmetic whose peak bounds a problem: of its widest float input, or TF32 where that is allowed;
+    None where no tensor that comes in is of floats."""
+    widths = {
+        spec.dtype: DTYPES[spec.dtype].itemsize
+        for spec in problem.inputs
+        if spec.shape is not None and is_float(spec.dtype)
+    }
+    if not widths:
+        return None
+    return problem.precision or max(widths, key=widths.__getitem__)
 
 
 def buffer_budget(case: Case, axes: dict[str, int], idle_bytes: int = 0) -> int:

@@ -159,7 +159,12 @@ class CudaSeat(Seat):
         self.round_number += 1
         try:
             self.channel.send(
-                op="round", number=self.round_number, calls=calls, scalars=list(scalars), mode=mode
+                op="round",
+                number=self.round_number,
+                calls=calls,
+                scalars=list(scalars),
+                mode=mode,
+                handicap_ns=self.handicap_ns,
             )
             reply = self._reply("call", self.limits.call_s if mode == "after-go" else STALL_S)
         except SeatSilent:

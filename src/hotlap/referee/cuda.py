@@ -31,6 +31,7 @@ STICKY = {
 }
 KERNELS = (
     *("stamp", "spin", "poison", "copy", "sweep", "add", "sample", "behind", "differ", "exchange"),
+    *("reread", "nothing"),
     *("compare_float64", "compare_float32", "compare_float16", "compare_bfloat16"),
     *("uniform_float32", "uniform_float64", "normal_float32", "normal_float64", "integers"),
 )

@@ -100,9 +100,10 @@ class CudaDevice(Wings[CudaSeat]):
     def empty_round(self) -> int:
         """Nanoseconds of a round without calls, by a process of ours; never more than in the calm before any
         author's code."""
-        return min(self._empty_round(self.null_seat()), self.calm_empty_ns)
+        return min(self.raw_empty_round(self.null_seat()), self.calm_empty_ns)
 
-    def _empty_round(self, null: CudaSeat) -> int:
+    def raw_empty_round(self, null: CudaSeat) -> int:
+        """Nanoseconds of a round without calls, by a process of ours."""
         try:
             return empty_round(null, self.stamps)
         except (Stalled, SeatFailed) as error:
@@ -178,7 +179,7 @@ class CudaDevice(Wings[CudaSeat]):
 
     def _calm(self, null: CudaSeat) -> None:
         """Its first rounds give `calm_empty_ns`: their third quartile."""
-        times_ns = [self._empty_round(null) for _ in range(CALM_ROUNDS)]
+        times_ns = [self.raw_empty_round(null) for _ in range(CALM_ROUNDS)]
         found_ns = int(statistics.quantiles(times_ns, n=4)[2])
         # A null seat that had to be replaced meets whatever an author left on the GPU.
         self.calm_empty_ns = min(found_ns, self.calm_empty_ns or found_ns)

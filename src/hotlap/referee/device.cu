@@ -77,6 +77,33 @@ extern "C" __global__ void add(float4* to, const float4* a, const float4* b, u64
   }
 }
 
+// --- ceilings ----------------------------------------------------------------------------------------
+
+// A read from the L2, past the L1; `volatile`: done as often as it is written.
+__device__ __forceinline__ uint4 from_l2(const uint4* at) {
+  uint4 v;
+  asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(at));
+  return v;
+}
+
+// Read a buffer that fits the L2 again and again, each thread two vectors at once; `vectors`: a multiple of two
+// for each thread.
+extern "C" __global__ void reread(const uint4* data, u64 vectors, u64 passes, u32* sink) {
+  const u64 threads = (u64)gridDim.x * blockDim.x;
+  u32 sum = 0;
+  for (u64 pass = 0; pass < passes; pass++) {
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < vectors; i += 2 * threads) {
+      const uint4 a = from_l2(data + i), b = from_l2(data + i + threads);
+      sum += a.x ^ a.y ^ a.z ^ a.w ^ b.x ^ b.y ^ b.z ^ b.w;
+    }
+  }
+  if (sum == 0x12345678u) *sink = sum;
+}
+
+extern "C" __global__ void nothing() {}
+
 // --- after a round -----------------------------------------------------------------------------------
 
 // `length` (1 to 8) bytes at each address, as they are now, whatever a cache says.

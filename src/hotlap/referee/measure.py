@@ -53,7 +53,7 @@ def measure(case: Case, seat: Seat, baseline: str | None, progress: Progress) ->
     """Time every bench workload against the baseline, in place of its untimed record."""
     null = case.device.null_seat()
     null.freeze()
-    rival, rival_style = _baseline_seat(case, baseline)
+    rival, rival_style = baseline_seat(case, baseline)
     benches = [i for i, run in enumerate(case.runs) if run.kind is Kind.bench]
     for done, position in enumerate(benches):
         run = case.runs[position]
@@ -88,7 +88,7 @@ def baseline_key(problem: Problem, wanted: str | None) -> str:
     return f"{problem.folder} {problem.id} {wanted}"
 
 
-def _baseline_seat(case: Case, wanted: str | None) -> tuple[Seat, str]:
+def baseline_seat(case: Case, wanted: str | None) -> tuple[Seat, str]:
     """The baseline's seat and style, loaded; one that an earlier run on this device left is used again."""
     key = baseline_key(case.problem, wanted)
     device = cast(CpuDevice, case.device)
@@ -134,7 +134,7 @@ def _time_workload(
     report: Callable[[str, float], None],
 ) -> None:
     report(f"timing {named(axes)}", 0.0)
-    calls = _calls_per_round(case, seats, index, axes)
+    calls = calls_per_round(case, seats.baseline, seats.baseline_style, seats.null, index, axes)
     tally.footprint_bytes = calls * call_bytes(case.problem, axes)
     with ExitStack() as ends:
         # A workload may change what prepare built for the last one, so it is prepared again.
@@ -160,24 +160,30 @@ def _settle_layout(case: Case, mine: Assignment, index: int, axes: dict[str, int
     account(case, axes, vault, result, tally, SETTLE_ROUND)
 
 
-def _pair(
+class SideFailed(Exception):
+    """The round of one side of a pair failed; `side` is its assignment."""
+
+    def __init__(self, side: Assignment, error: SeatFailed):
+        super().__init__(str(error))
+        self.side, self.error = side, error
+
+
+def paired_rounds(
     case: Case,
     null: Seat,
-    mine: Assignment,
-    theirs: Assignment,
     sides: Sequence[Assignment],
     vault: Vault,
     full: Sequence[int],
     samples: int,
 ) -> tuple[dict[Assignment, RoundResult], int]:
     """One round of each side and an empty one, as close together as can be: what the host does to one it then
-    does to the others. Both sides are treated alike, in the order of `sides`, down to what is read of them.
+    does to the others. Both sides are treated alike, in their order, down to what is read of them.
 
-    Returns each side's result and the nanoseconds of the empty round. Raises SeatFailed, ProblemError.
+    Returns each side's result and the nanoseconds of the empty round. Raises SideFailed.
     """
     times: dict[Assignment, int] = {}
     results: dict[Assignment, RoundResult] = {}
-    side = mine
+    side = sides[0]
     try:
         for side in sides:
             side.ready(vault)
@@ -194,9 +200,9 @@ def _pair(
         for side in sides:
             results[side] = side.read(times[side], full, samples)
     except SeatFailed as error:
-        if side is theirs and error.failure.fault is not Fault.harness:
-            raise baseline_failed(case, error) from None
-        raise
+        if error.failure.fault is Fault.harness:
+            raise
+        raise SideFailed(side, error) from None
     # What goes on on this core now may be the contestant's doing (its timers run while it is frozen), so an
     # empty round counts for no more than before any author's code was there.
     return results, min(empty_ns, cast(CpuDevice, case.device).calm_empty_ns)
@@ -229,11 +235,13 @@ def baseline_failed(case: Case, error: SeatFailed) -> ProblemError:
     return ProblemError(f"{case.problem.id}: the baseline {error}")
 
 
-def _calls_per_round(case: Case, seats: Seats, index: int, axes: dict[str, int]) -> int:
+def calls_per_round(
+    case: Case, baseline: Seat, style: str, null: Seat, index: int, axes: dict[str, int]
+) -> int:
     """N from the baseline's time for a call, memory and the cost of drawing; never from the submission."""
     budget = buffer_budget(case, axes)
     calls = min(PILOT_CALLS, max(1, budget // call_bytes(case.problem, axes)))
-    pilot = Assignment(case.problem, axes, seats.baseline, seats.baseline_style, calls)
+    pilot = Assignment(case.problem, axes, baseline, style, calls)
     try:
         times = []
         for number in range(PILOT_ROUNDS):
@@ -241,10 +249,10 @@ def _calls_per_round(case: Case, seats: Seats, index: int, axes: dict[str, int])
             time_ns = _baseline_round(case, pilot, axes, vault)
             if number:
                 times.append(time_ns)
-            seats.baseline.freeze()
+            baseline.freeze()
     finally:
         pilot.close()
-    empty = statistics.median(seats.null.empty_round() for _ in range(3))
+    empty = statistics.median(null.empty_round() for _ in range(3))
     nominal = max(1000.0, (min(times) - empty) / calls)
     elements = sum(shapes.elements_of(s, axes) for s in case.problem.inputs if s.shape is not None)
     return int(
@@ -291,7 +299,12 @@ def _timed_rounds(
         if pair % 2 == 0:
             submission_first = bool(os.urandom(1)[0] & 1)  # this block of two pairs is ABBA or BAAB
         sides = (mine, theirs) if (pair % 2 == 0) == submission_first else (theirs, mine)
-        results, empty = _pair(case, seats.null, mine, theirs, sides, vault, full, samples_each)
+        try:
+            results, empty = paired_rounds(case, seats.null, sides, vault, full, samples_each)
+        except SideFailed as failed:
+            if failed.side is theirs:
+                raise baseline_failed(case, failed.error) from None
+            raise failed.error from None
         # What a discarded round shows of errors counts; that its calls were not all compared does not.
         seen = tally if pair >= 0 else Tally(errors=tally.errors)
         account(case, axes, vault, results[mine], seen, round_index)

@@ -101,11 +101,11 @@ def measure_cuda(case: Case, baseline: str | None, progress: Progress) -> None:
     """Time every bench workload against the baseline, in place of its untimed record."""
     device = cast(CudaDevice, case.device)
     device.null_seat().freeze()
-    first = _first_mode(case.problem)
+    first = first_mode(case.problem)
     mine = Side(
         case.seat, case.style, lambda side: _restart(case, device, side), lambda error: error, True, first
     )
-    theirs = _baseline_side(case, device, baseline)
+    theirs = baseline_side(case, device, baseline)
     benches = [i for i, run in enumerate(case.runs) if run.kind is Kind.bench]
     with ExitStack() as ends:
         ends.callback(mine.close)
@@ -135,7 +135,7 @@ def measure_cuda(case: Case, baseline: str | None, progress: Progress) -> None:
         device.refuse_others(patience_s=5.0)  # those that the author's code started may be ending
 
 
-def _first_mode(problem: Problem) -> str:
+def first_mode(problem: Problem) -> str:
     """The mode to begin with: a graph would keep the scalars of its capture."""
     return "stream" if any(spec.shape is None for spec in problem.inputs) else MODES[0]
 
@@ -153,7 +153,7 @@ def _baseline_failed(case: Case, error: SeatFailed) -> Exception:
     return baseline_failed(case, error)
 
 
-def _baseline_side(case: Case, device: CudaDevice, wanted: str | None) -> Side:
+def baseline_side(case: Case, device: CudaDevice, wanted: str | None) -> Side:
     """The baseline's seat, loaded; one that an earlier run on this device left is used again."""
     key = baseline_key(case.problem, wanted)
 
@@ -179,7 +179,7 @@ def _baseline_side(case: Case, device: CudaDevice, wanted: str | None) -> Side:
         restart,
         lambda error: _baseline_failed(case, error),
         False,
-        _first_mode(case.problem),
+        first_mode(case.problem),
     )
     seat.freeze()
     return side
@@ -210,10 +210,10 @@ def _time_workload(
     checked = Tally(tally.checked_calls, tally.total_calls, tally.sampled_words, tally.errors)
     mine.close()
     mine.seat.freeze()
-    calls = _calls_per_round(case, device, theirs, index, axes)
-    _settle(case, device, theirs, index, axes, calls, Tally())
+    calls = calls_per_round(case, device, theirs, index, axes)
+    settle(case, device, theirs, index, axes, calls, Tally())
     while True:
-        _settle(case, device, mine, index, axes, calls, tally)
+        settle(case, device, mine, index, axes, calls, tally)
         tally.mode, tally.mode_reason = mine.mode, "; ".join(mine.left) or None
         tally.footprint_bytes = calls * device.call_bytes(case.problem, axes)
         stalled = False
@@ -250,7 +250,7 @@ def _intruded() -> Failure:
     )
 
 
-def _settle(
+def settle(
     case: Case, device: CudaDevice, side: Side, index: int, axes: dict[str, int], calls: int, tally: Tally
 ) -> None:
     """Give a side its buffers and find the first mode, from its present one on, in which it is right.
@@ -303,12 +303,12 @@ def _add(tally: Tally, trial: Tally) -> None:
         tally.errors = check.merge(tally.errors or check.NO_ERRORS, trial.errors)
 
 
-def _calls_per_round(case: Case, device: CudaDevice, theirs: Side, index: int, axes: dict[str, int]) -> int:
+def calls_per_round(case: Case, device: CudaDevice, theirs: Side, index: int, axes: dict[str, int]) -> int:
     """N from the baseline's time for a call and from memory; never from the submission."""
     theirs.close()
     most = (buffer_budget(case, axes, theirs.seat.idle_bytes)) // device.call_bytes(case.problem, axes)
     calls = min(PILOT_CALLS, most)
-    _settle(case, device, theirs, index, axes, calls, Tally())
+    settle(case, device, theirs, index, axes, calls, Tally())
     times = []
     for number in range(PILOT_ROUNDS):
         vault = draw(case, index, PILOT_ROUND - number, axes, calls)

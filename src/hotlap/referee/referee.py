@@ -153,10 +153,10 @@ def _refuse(submission: Submission, device: Device, interpret: bool) -> None:
         return
     if submission.lang == "cu":
         raise DeviceError(f"{submission.file} is CUDA: it needs a GPU; this device is a CPU")
-    if submission.lang == "triton" and importlib.util.find_spec("triton") is None:
-        raise DeviceError(f"{submission.file} needs Triton, which is not installed: pip install triton")
     if submission.lang == "triton" and not interpret:
         raise DeviceError(f"{submission.file} is Triton: it runs on a GPU; on a CPU use `hotlap check`")
+    if submission.lang == "triton" and importlib.util.find_spec("triton") is None:
+        raise DeviceError(f"{submission.file} needs Triton, which is not installed: pip install triton")
 
 
 def _referee(case: Case, timed: bool, interpret: bool, baseline: str | None, progress: Progress) -> None:

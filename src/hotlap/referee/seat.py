@@ -80,6 +80,7 @@ class Seat:
         self.fault = Fault.submission  # whose fault it is when this seat fails
         self.output = bytearray()
         self.round_number = 0
+        self.handicap_ns = 0  # for kernels of ours alone: a wait behind the calls of each round
         self.frozen = False
         self.cgroup = Cgroup(
             limits.memory_bytes, limits.processes, tuple(sorted(os.sched_getaffinity(0))), freezer
@@ -263,7 +264,15 @@ class Seat:
         self.thaw()
         self.round_number += 1
         number = self.round_number
-        self.ask("call", self.limits.call_s, op="round", number=number, calls=calls, scalars=list(scalars))
+        self.ask(
+            "call",
+            self.limits.call_s,
+            op="round",
+            number=number,
+            calls=calls,
+            scalars=list(scalars),
+            handicap_ns=self.handicap_ns,
+        )
 
     def time_round(self, timeout_s: float, look: Callable[[], None] | None = None) -> int:
         """Nanoseconds from GO to DONE; the tree is frozen before and after. Raises SeatFailed.

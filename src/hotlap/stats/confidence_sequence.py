@@ -10,6 +10,7 @@ it is infinite.
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +19,21 @@ MIXTURE = 2.0  # (expected effect / spread)^2 for which the sequence is sharpest
 
 
 def confidence_sequence(
-    values: Sequence[float], level: float = 0.95, mixture: float = MIXTURE
+    values: Sequence[float],
+    level: float = 0.95,
+    mixture: float = MIXTURE,
+    signs: Sequence[bool] | None = None,
 ) -> tuple[float, float]:
     """Interval (low, high) for the mean, in the unit of `values`: what all prefixes allow together.
 
-    values: shape (n,), in the order in which they came. Infinite where n is too small, and where none of them
-    differ, as those of a clock that is too coarse do. low > high, rarer than 1 - level, says that the
-    values contradict themselves: the mean was missed at some time.
-    Raises ValueError when level is outside (0, 1), mixture is not positive, or a value is not finite.
-    Source: Wang & Ramdas, arXiv 2310.03722 (2023), theorem on t-mixtures; Lai (1976).
+    values: shape (n,), in the order in which they came. signs: shape (n,), where something of unknown size
+    adds to the values that are marked and is taken off the others; it costs one degree of freedom. Infinite
+    where n is too small, and where none of them differ, as those of a clock that is too coarse do. low > high
+    (rarer than 1 - level) says that the values contradict themselves: the mean was missed at some time.
+    Raises ValueError when level is outside (0, 1), mixture is not positive, a value is not finite, or there
+    are not as many signs as values.
+    Source: Wang & Ramdas, arXiv 2310.03722 (2023), theorem on t-mixtures; Lai (1976). With signs: Lindon et
+    al., arXiv 2210.08589 (2022), for one coefficient of a linear model.
     """
     if not 0 < level < 1:
         raise ValueError(
@@ -37,6 +44,12 @@ def confidence_sequence(
     x = np.asarray(values, dtype=np.float64)
     if not np.isfinite(x).all():
         raise ValueError("confidence_sequence: values must be finite; leave out what was not measured")
+    if signs is not None:
+        if len(signs) != x.size:
+            raise ValueError(
+                f"confidence_sequence: needs a sign for each value, got {len(signs)} for {x.size}"
+            )
+        return _beside_signs(x, np.asarray(signs, dtype=bool), 1 - level, mixture)
     if x.size < 2:
         return -math.inf, math.inf
     n = np.arange(1, x.size + 1)
@@ -45,7 +58,7 @@ def confidence_sequence(
     mean = np.cumsum(shifted) / n
     squares = np.maximum(np.cumsum(shifted**2) - n * mean**2, 0.0)
     spread = np.sqrt(squares[1:] / (n[1:] - 1))
-    radii, centre = _radii(n[1:], 1 - level, mixture), x[0] + mean[1:]
+    radii, centre = _radii(n[1:], n[1:] - 1, 1 - level, mixture), x[0] + mean[1:]
     known = (spread > 0) & np.isfinite(radii)
     if not known.any():
         return -math.inf, math.inf
@@ -53,10 +66,30 @@ def confidence_sequence(
     return float((centre[known] - radius).max()), float((centre[known] + radius).min())
 
 
-def _radii(n: NDArray[np.int64], alpha: float, mixture: float) -> NDArray[np.float64]:
-    """Half-widths in units of the sample's standard deviation, for samples of n >= 2."""
+def _beside_signs(
+    x: NDArray[np.float64], signs: NDArray[np.bool_], alpha: float, mixture: float
+) -> tuple[float, float]:
+    """Both groups have a mean of their own; what is asked for lies halfway between them."""
+    low, high = -math.inf, math.inf
+    for n in range(3, x.size + 1):
+        groups = [x[:n][signs[:n]], x[:n][~signs[:n]]]
+        if min(group.size for group in groups) == 0:
+            continue
+        squares = sum(float(((group - group.mean()) ** 2).sum()) for group in groups)
+        if not squares > 0:
+            continue
+        centre = float(groups[0].mean() + groups[1].mean()) / 2
+        weight = 4 / (1 / groups[0].size + 1 / groups[1].size)  # n, where the groups are of one size
+        radius = math.sqrt(squares / (n - 2)) * float(_radii(np.float64(weight), n - 2, alpha, mixture))
+        low, high = max(low, centre - radius), min(high, centre + radius)
+    return low, high
+
+
+def _radii(n: Any, freedom: Any, alpha: float, mixture: float) -> Any:
+    """Half-widths in units of the sample's standard deviation, for samples that weigh as much as n values and
+    leave it so many degrees of freedom."""
     c = 1 + n * mixture
-    ratio = (np.sqrt(c) / alpha) ** (2 / n)
+    ratio = (np.sqrt(c) / alpha) ** (2 / (freedom + 1))
     with np.errstate(divide="ignore", invalid="ignore"):
-        t_squared = (n - 1) * (ratio - 1) / (1 - ratio / c)
+        t_squared = freedom * (ratio - 1) / (1 - ratio / c)
     return np.where(ratio < c, np.sqrt(np.abs(t_squared) / n), math.inf)

@@ -47,4 +47,4 @@ def variance_components(groups: Sequence[Sequence[float]], level: float = 0.9) -
     # The means scatter by the pairs' part and by what blocks leave: all of it bounds the part.
     of_means = float(((means - means.mean()) ** 2).sum())
     high = of_means / float(chi2.ppf(1 - level, k - 1))
-    return Components(within**0.5, between**0.5, high**0.5)
+    return Components(float(within**0.5), float(between**0.5), float(high**0.5))

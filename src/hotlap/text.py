@@ -101,11 +101,22 @@ def si(value: float | None, unit: str) -> str:
     """`16777216, "B"` -> `16.8 MB` (powers of 1,000)."""
     if value is None:
         return ABSENT
-    scaled, prefixes = float(value), list(_SI_PREFIXES)
-    while abs(scaled) >= 999.5 and len(prefixes) > 1:
-        scaled /= 1000
-        prefixes.pop(0)
-    return f"{scaled:.3g} {prefixes[0]}{unit}"
+    size, prefix = _si_prefix(value, 999.5)
+    return f"{value / size:.3g} {prefix}{unit}"
+
+
+def si_interval(value: float, low: float, high: float, unit: str) -> str:
+    """Four digits of a value, and its interval with as many decimals: `4.142 TB/s [4.139, 4.145]`."""
+    size, prefix = _si_prefix(value, 999.95)
+    decimals = _decimals(value / size, 4)
+    bounds = f"[{low / size:.{decimals}f}, {high / size:.{decimals}f}]"
+    return f"{value / size:.{decimals}f} {prefix}{unit} {bounds}"
+
+
+def _si_prefix(value: float, largest: float) -> tuple[float, str]:
+    """The first prefix, with its size, in which the value is less than the largest that is shown."""
+    sizes = ((1000.0**power, prefix) for power, prefix in enumerate(_SI_PREFIXES))
+    return next(((s, p) for s, p in sizes if abs(value) < largest * s), (1e15, _SI_PREFIXES[-1]))
 
 
 def seconds(value: float) -> str:

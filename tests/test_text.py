@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hotlap.cli import text
+from hotlap import text
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,22 @@ def test_a_fraction_is_shown_in_percent(fraction: float | None, shown: str) -> N
 )
 def test_bytes_are_shown_with_a_decimal_prefix(value: int | None, shown: str) -> None:
     assert text.si(value, "B") == shown
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "shown"),
+    [
+        ((4.1423e12, 4.139e12, 4.14491e12), "B/s", "4.142 TB/s [4.139, 4.145]"),
+        ((57.98e9, 57.73e9, 158.1e9), "FLOP/s", "57.98 GFLOP/s [57.73, 158.10]"),
+        ((9.9996e11, 9.9e11, 1e12), "B/s", "1.000 TB/s [0.990, 1.000]"),
+        ((812.0, 800.0, 820.0), "B/s", "812.0 B/s [800.0, 820.0]"),
+        ((2e18, 1e18, 3e18), "FLOP/s", "2000 PFLOP/s [1000, 3000]"),
+    ],
+)
+def test_a_rate_has_four_digits_and_its_interval_as_many_decimals(
+    values: tuple[float, float, float], unit: str, shown: str
+) -> None:
+    assert text.si_interval(*values, unit) == shown
 
 
 @pytest.mark.parametrize(
