@@ -72,6 +72,17 @@ def test_the_worst_kind_is_what_the_machine_claims() -> None:
     assert together["process_part"] == claims([loud])["process_part"]
 
 
+def test_a_part_that_blocks_explain_is_not_claimed() -> None:
+    rng = random.Random(5)
+    pairs = tuple(
+        PairBlocks(tuple(rng.gauss(0, 1e-3) for _ in range(8)), (True, False) * 4, 1.0, 1.0, n % 2 == 0)
+        for n in range(12)
+    )
+    given = claims([Period("memory", "2026-11-30", 0.0, pairs)])
+    assert (given["process_part"], given["pair_part"]) == (0.002, None)
+    assert claims([period()])["pair_part"] is not None
+
+
 def test_a_rung_of_the_ladder_is_a_duel_with_a_known_answer() -> None:
     slowed = period(effect=5e-4, true_effect=5e-4)
     lost = period(effect=0.0, true_effect=5e-4, sd=1e-3)

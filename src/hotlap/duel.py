@@ -55,6 +55,7 @@ MODES_DIFFER = 0.005  # the finest margin between kernels that are launched in d
 CLOCKS_DIFFER = 0.02  # share by which the medians of both sides' clocks may differ
 ROUND_NS = {"cuda": measure_cuda.ROUND_NS, "cpu": measure.ROUND_NS}
 MOST_BLOCKS = 2.5  # times the tier's
+CPU_BLOCKS = 3
 FEWEST_FOR_ORDER = 8  # blocks, before an order effect can be told
 SIDES = ("a", "b")
 ERROR = 0.05
@@ -352,10 +353,12 @@ def play_pair(match: Match, tier: Tier) -> list[PairBlocks]:
 
 
 def blocks_of(tier: Tier, match: Match, bench: Bench) -> int:
-    """How many blocks a pair gets: more where memory or the most calls of a round keep rounds short."""
+    """How many blocks a pair gets: more where memory or the most calls of a round keep rounds short, and on a
+    CPU, where processes take longer to start than rounds."""
+    kind = match.device.info.kind
     seen_ns = match.round_ns.get(bench.index)
-    short = 1.0 if seen_ns is None else ROUND_NS[match.device.info.kind] / seen_ns
-    return round(tier.blocks * min(MOST_BLOCKS, max(1.0, short)))
+    short = 1.0 if seen_ns is None else min(MOST_BLOCKS, max(1.0, ROUND_NS[kind] / seen_ns))
+    return round(tier.blocks * short * (CPU_BLOCKS if kind == "cpu" and not tier.is_screen else 1))
 
 
 def start_rivals(

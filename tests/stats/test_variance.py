@@ -31,6 +31,15 @@ def test_the_bound_holds_at_least_as_often_as_it_says(between: float) -> None:
     assert np.mean(held) >= 0.9 - 3 * (0.9 * 0.1 / 500) ** 0.5
 
 
+@pytest.mark.parametrize(("between", "share"), [(0.0, 0.05), (3.0, 1.0)])
+def test_a_part_is_seen_where_there_is_one_and_else_in_5_percent_of_cases(
+    between: float, share: float
+) -> None:
+    rng = np.random.default_rng(RNG_SEED)
+    seen = [variance_components(pairs(rng, 8, 8, 1.0, between)).p_value < 0.05 for _ in range(600)]
+    assert np.mean(seen) == pytest.approx(share, abs=0.02)
+
+
 def test_pairs_may_have_different_numbers_of_blocks() -> None:
     rng = np.random.default_rng(RNG_SEED)
     found = [

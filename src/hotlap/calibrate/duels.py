@@ -22,7 +22,7 @@ from hotlap.duel import (
     play_pair,
 )
 from hotlap.errors import DeviceError
-from hotlap.model import Kind, PairBlocks, Period, Submission
+from hotlap.model import Calibration, Kind, PairBlocks, Period, Submission
 from hotlap.problems import reference as references
 from hotlap.problems.find import find
 from hotlap.referee.case import Case, Progress, silent
@@ -49,6 +49,7 @@ DUEL = next(tier for tier in TIERS if tier.name == "duel")
 PAIRS = 8  # of a duel whose 95 % floor is stated
 FEWEST_PAIRS = 8  # of a kind, before it claims anything
 NORMAL95 = 1.96
+SEEN = 0.05  # p-value below which a pair's own part counts
 TRUTH_ROUNDS = 30
 
 
@@ -199,17 +200,21 @@ def steps_found(periods: Sequence[Period], margin: float = FINEST) -> list[Step]
     return steps
 
 
-def claims(periods: Sequence[Period]) -> dict[str, float]:
+def claims(periods: Sequence[Period]) -> dict[str, float | None]:
     """The fields of a calibration that rest on its periods; none where there are too few pairs.
 
     `run` compares with nobody: of a pair's own part it has that of one process, as half-width at 95 %. A
-    duel's screens take the bound of the part, since they err where it is larger than believed.
+    duel's screens take the bound of the part, since they err where it is larger than believed. Where pairs of
+    no kind scatter more than their blocks explain, no part was seen: then both are as without a calibration.
     """
     found = [kind for kind in kinds_found(periods) if kind.pairs >= FEWEST_PAIRS]
     if not found:
         return {}
+    seen = [kind.components for kind in found if kind.components.p_value < SEEN]
     return {
         "floor95": max(kind.floor95.estimate for kind in found),
-        "process_part": NORMAL95 * max(kind.components.between for kind in found) / math.sqrt(2),
-        "pair_part": max(kind.components.between_high for kind in found),
+        "process_part": NORMAL95 * max(parts.between for parts in seen) / math.sqrt(2)
+        if seen
+        else Calibration.process_part,
+        "pair_part": max(parts.between_high for parts in seen) if seen else None,
     }

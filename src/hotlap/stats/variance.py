@@ -4,19 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.stats import chi2, f
 
 
 @dataclass(frozen=True)
 class Components:
     """Standard deviations, in the unit of the values: of blocks within a process pair, of pairs' own part.
 
-    between_high: what the pairs' part is at most, at the level that was asked for.
+    between_high: what the pairs' part is at most, at the level that was asked for. p_value: how likely blocks
+    alone scatter pairs that much (F test); above 0.05 a part was not seen.
     """
 
     within: float
     between: float
     between_high: float
+    p_value: float
 
 
 def variance_components(groups: Sequence[Sequence[float]], level: float = 0.9) -> Components:
@@ -47,4 +49,6 @@ def variance_components(groups: Sequence[Sequence[float]], level: float = 0.9) -
     # The means scatter by the pairs' part and by what blocks leave: all of it bounds the part.
     of_means = float(((means - means.mean()) ** 2).sum())
     high = of_means / float(chi2.ppf(1 - level, k - 1))
-    return Components(float(within**0.5), float(between**0.5), float(high**0.5))
+    ratio = mean_square / within if within > 0 else float("inf")
+    p_value = float(f.sf(ratio, k - 1, total - k))
+    return Components(float(within**0.5), float(between**0.5), float(high**0.5), p_value)
