@@ -8,7 +8,7 @@ import pytest
 
 from hotlap import calibrate, runs
 from hotlap.calibrate import footprints_below, load_calibration, measure_ceilings, update
-from hotlap.calibrate.machine import best, memory_ceilings, merged, newest
+from hotlap.calibrate.machine import best, best_of, memory_ceilings, merged
 from hotlap.errors import DeviceError
 from hotlap.model import Bandwidth, Calibration, PairBlocks, Period
 from hotlap.referee import build
@@ -54,13 +54,13 @@ def test_another_device_or_driver_has_none(
     assert load_calibration(replace(device.info, **changes)) is None  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("content", ["", "{half", '{"schema": "hotlap.calibration/9"}', "[]"])
+@pytest.mark.parametrize("content", ["", "\xff\xfe", "{half", '{"schema": "hotlap.calibration/9"}', "[]"])
 def test_a_calibration_that_cannot_be_read_counts_as_none(
     measured: Calibration, device: CpuDevice, content: str
 ) -> None:
     (stored,) = (runs.home() / "calibration").iterdir()
     kept = stored.read_text()
-    stored.write_text(content)
+    stored.write_text(content, encoding="latin-1")
     try:
         assert load_calibration(device.info) is None
     finally:
@@ -106,10 +106,12 @@ def test_the_ceilings_of_memory_are_medians_of_reads_writes_and_copies() -> None
     ]
 
 
-def test_a_new_ceiling_takes_the_place_of_the_old_one_and_others_stay() -> None:
-    old, new = ceiling("launch", [2.0] * 6), ceiling("launch", [1.0] * 6)
-    other = ceiling("l2-read", [3.0] * 6)
-    assert newest([new], [old, other]) == (new, other)
+def test_of_two_ceilings_the_farther_one_stays_and_so_do_others() -> None:
+    slow, quick = ceiling("launch", [2.0] * 6), ceiling("launch", [1.0] * 6)  # ns
+    low, high = ceiling("l2-read", [3.0] * 6), ceiling("l2-read", [4.0] * 6)  # B/s
+    assert best_of([quick, low], [slow, high]) == (quick, high)
+    assert best_of([slow, high], [quick, low]) == (quick, high)
+    assert best_of([slow], [low]) == (low, slow)
 
 
 def test_the_largest_footprint_gives_the_ceilings_of_memory(measured: Calibration, device: CpuDevice) -> None:

@@ -93,7 +93,7 @@ class NotAccepted(Exception):
 
     def __init__(self, side: str, file: str, reason: str, verdict: Verdict | None):
         super().__init__(f"{side} ({file}) is not accepted: {reason}; a duel needs two right kernels")
-        self.side, self.verdict = side, verdict
+        self.side, self.file, self.reason, self.verdict = side, file, reason, verdict
 
 
 @dataclass
@@ -156,7 +156,9 @@ def duel(
         calibrated=floor95 is not None,
         floor95=floor95,
         tier=None,
+        level=None,
         pairs=0,
+        pairs_in_all=0,
         gpu_s=0.0,
         total_s=0.0,
         workloads=(),
@@ -191,11 +193,13 @@ def duel(
     except KeyboardInterrupt:
         if match is None or not match.pairs:
             raise
-        reason = INTERRUPTED
+        vetoed = veto(match)
+        reason, is_void = (f"{INTERRUPTED}; {vetoed}", True) if vetoed else (INTERRUPTED, False)
     except RivalFailed as failed:
         if failed.failure.status is not Status.void:
             file = failed.rival.case.submission.file
-            raise NotAccepted(failed.rival.name, file, failed.failure.message, None) from None
+            what = f"{failed.failure.status} in the duel: {failed.failure.message}"
+            raise NotAccepted(failed.rival.name, file, what, None) from None
         reason, is_void = failed.failure.message, True
     except (DeviceError, HarnessError, ProblemError) as stopped:
         reason, is_void = str(stopped), True
@@ -424,8 +428,10 @@ def _filled(record: Duel, match: Match) -> Duel:
     record = replace(
         record,
         tier=match.tier.name if has_pairs else None,
+        level=match.level() if has_pairs else None,
         margin=match.margin,
-        pairs=match.pairs,
+        pairs=len(match.found[0]) if has_pairs else 0,
+        pairs_in_all=match.pairs,
         gpu_s=round(match.timed_ns / 1e9, 3),
         notes=tuple(_notes(match)),
     )

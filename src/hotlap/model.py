@@ -486,7 +486,9 @@ class Duel:
     calibrated: bool
     floor95: float | None
     tier: str | None  # screen, confirm, duel or final: the one that gave the verdict
-    pairs: int
+    level: float | None  # of its intervals
+    pairs: int  # of processes, in that tier
+    pairs_in_all: int  # in all tiers; each measures anew
     gpu_s: float  # timed on the device, both sides, all tiers; on a CPU its seconds
     total_s: float
     workloads: tuple[DuelWorkload, ...]

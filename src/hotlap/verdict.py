@@ -28,7 +28,8 @@ def read_submission(path: Path, author: str | None = None) -> Submission:
     """
     lang = LANGUAGES.get(path.suffix)
     if not path.is_file():
-        raise UsageError(f"{path}: no such file; give the path of a kernel ({', '.join(LANGUAGES)})")
+        found = "not a file" if path.exists() else "no such file"
+        raise UsageError(f"{path}: {found}; give the path of a kernel ({', '.join(LANGUAGES)})")
     if lang is None:
         raise UsageError(
             f"{path}: ending {path.suffix or '(none)'} is not known; allowed: {', '.join(LANGUAGES)}"

@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 
 from hotlap.cli.main import dispatch
-from hotlap.cli.question import brief, facts, fenced, machine, markdown, quoted, read_verdict, without_paths
+from hotlap.cli.question import (
+    brief,
+    commands,
+    facts,
+    fenced,
+    machine,
+    markdown,
+    quoted,
+    read_verdict,
+    without_paths,
+)
+from hotlap.cli.target import Target
 from hotlap.errors import UsageError
 from hotlap.model import Kind, Status, Submission
 from hotlap.runs import home
@@ -30,6 +41,21 @@ def written(tmp_path: Path, source: str = SOURCE, **changes: object) -> str:
         on_gpu(),
         ["hotlap run basics/softmax kernel.py"],
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("kernel.py", "basics/softmax kernel.py --device"),
+        ("a $(touch x) `y`.py", "basics/softmax 'a $(touch x) `y`.py' --device"),
+        ("-v.py", "basics/softmax ./-v.py --device"),
+    ],
+)
+def test_commands_to_reproduce_it_quote_the_files_name(tmp_path: Path, name: str, shown: str) -> None:
+    target = Target("basics/softmax", tmp_path / name)
+    given = commands(target, problem(tmp_path), accepted())
+    assert shown in given[-1]
+    assert not any(line.startswith("pip") for line in given)
 
 
 # --- the document ----------------------------------------------------------------------------------

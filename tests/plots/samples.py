@@ -172,6 +172,8 @@ def duel(
         True,
         0.00011,
         "duel",
+        0.96,
+        pairs,
         pairs,
         3.1,
         14.2,

@@ -7,6 +7,7 @@ import pytest
 from hotlap.model import Fault, Status
 from hotlap.problems.native import load
 from hotlap.profiling.sandboxed import Under
+from hotlap.profiling.workbench import Outcome
 from tests.profiling.conftest import BenchOf
 from tests.referee.scaled import KERNEL, cpp, write_scaled
 
@@ -17,6 +18,28 @@ def test_a_timed_task_tells_of_a_call(source: str, name: str, bench_of: BenchOf)
     assert outcome.failure is None
     assert (outcome.number("timed", "wall_ns") or 0) > 0
     assert (outcome.number("timed", "threads") or 0) >= 1
+
+
+@pytest.mark.parametrize(
+    ("said", "number"),
+    [
+        (3, 3.0),
+        (1.5, 1.5),
+        (10**400, None),
+        (float("inf"), None),
+        (float("nan"), None),
+        (True, None),
+        ("3", None),
+    ],
+)
+def test_a_number_that_none_can_be_is_none(said: object, number: float | None) -> None:
+    outcome = Outcome(results={"timed": {"calls": said}}, failure=None, printed="", files=())
+    assert outcome.number("timed", "calls") == number
+
+
+def test_counts_that_none_can_be_are_left_out() -> None:
+    lines = {"1": 5, "2": 10**400, "3": -1, "4": "many"}
+    assert Outcome({"sampled": {"lines": lines}}, None, "", ()).counts("sampled", "lines") == {"1": 5}
 
 
 def test_a_sampled_task_names_the_authors_lines_with_what_they_call(bench_of: BenchOf) -> None:

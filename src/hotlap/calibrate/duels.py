@@ -47,6 +47,7 @@ KINDS = ("memory", "matrix", "launch")
 SUITE, FILE = "calibration", "torch_out.py"
 DUEL = next(tier for tier in TIERS if tier.name == "duel")
 PAIRS = 8  # of a duel whose 95 % floor is stated
+FEWEST_SHOWN = 4
 FEWEST_PAIRS = 8  # of a kind, before it claims anything
 NORMAL95 = 1.96
 SEEN = 0.05  # p-value below which a pair's own part counts
@@ -161,7 +162,7 @@ def kinds_found(periods: Sequence[Period], margin: float = FINEST) -> Iterator[K
     """For each kind with enough pairs of a kernel with itself."""
     for kind in KINDS:
         pairs = [pair for p in periods if p.kind == kind and p.true_effect == 0 for pair in p.pairs]
-        if len(pairs) < 2:
+        if len(pairs) < FEWEST_SHOWN:
             continue
         effects = pair_effects(pairs)
         placed = [pair.a_placed_first for pair in pairs]

@@ -32,7 +32,9 @@ def calibrate(
     bandwidth = merged(best(measured), stored.bandwidth if stored else ())
     largest = measured.get(bandwidth[-1].footprint_bytes)
     found = memory_ceilings(largest) if largest is not None else []
-    return update(device.info, bandwidth=bandwidth, ceilings=newest(found, stored.ceilings if stored else ()))
+    return update(
+        device.info, bandwidth=bandwidth, ceilings=best_of(found, stored.ceilings if stored else ())
+    )
 
 
 def measure_ceilings(device: Device, progress: Progress = silent) -> tuple[Calibration, dict[str, str]]:
@@ -50,7 +52,7 @@ def measure_ceilings(device: Device, progress: Progress = silent) -> tuple[Calib
         except Unsupported as error:
             absent[name] = str(error)
     stored = load_calibration(device.info)
-    return update(device.info, ceilings=newest(found, stored.ceilings if stored else ())), absent
+    return update(device.info, ceilings=best_of(found, stored.ceilings if stored else ())), absent
 
 
 def rates(device: Device, progress: Progress, footprints: Sequence[int] | None = None) -> Rates:
@@ -97,9 +99,21 @@ def memory_ceilings(kinds: Mapping[str, Sequence[float]]) -> list[Ceiling]:
     return [ceiling(f"memory-{name}", kinds[name]) for name in MEMORY_CEILINGS]
 
 
-def newest(new: Sequence[Ceiling], old: Sequence[Ceiling]) -> tuple[Ceiling, ...]:
-    """The new ceilings in the place of the old ones of their names; those that were not measured stay."""
-    return tuple({one.name: one for one in (*old, *new)}.values())
+def best_of(new: Sequence[Ceiling], old: Sequence[Ceiling]) -> tuple[Ceiling, ...]:
+    """Of each name the ceiling that is farther up: a slow minute lowers none, as with bandwidth."""
+    found = {one.name: one for one in old}
+    for one in new:
+        known = found.get(one.name)
+        if known is None or _is_farther(one, known):
+            found[one.name] = one
+    return tuple(found.values())
+
+
+def _is_farther(one: Ceiling, other: Ceiling) -> bool:
+    """Less time, or more in a second."""
+    if one.unit == "ns":
+        return one.value.estimate < other.value.estimate
+    return one.value.estimate > other.value.estimate
 
 
 def footprints_below(footprints: Sequence[int], kind: str) -> list[int]:

@@ -13,7 +13,7 @@ from hotlap.model import Calibration
 
 def load_calibration(device: model.Device) -> Calibration | None:
     """The stored calibration of this device and driver; None when there is none that can be read."""
-    with contextlib.suppress(OSError, HotlapError):
+    with contextlib.suppress(OSError, UnicodeDecodeError, HotlapError):
         return schema.from_json(Calibration, _path(device).read_text())
     return None
 

@@ -42,7 +42,11 @@ def calibrate(
     ] = 8,
     kind: Annotated[
         list[str] | None,
-        typer.Option("--kind", help="memory, matrix or launch; default: all three.", show_default=False),
+        typer.Option(
+            "--kind",
+            help="Only pairs of this kind: memory, matrix or launch. Default: all three, and ceilings.",
+            show_default=False,
+        ),
     ] = None,
     ladder: Annotated[
         bool, typer.Option("--ladder", help="Also duels against a kernel that is slower by a known part.")
@@ -56,7 +60,8 @@ def calibrate(
     """Measure what a device can do (bandwidth, ceilings) and tell apart (kernels against themselves).
 
     Verdicts get their floor and roofline from it, duels their margin. Do it once a device, when nothing else
-    runs; again after new memory, kernel or driver. Exit code 1: --check found a change.
+    runs; again after new memory, kernel or driver. Takes two to three minutes; seconds with --pairs 0. Exit
+    code 1: --check found a change.
     """
     from hotlap.calibrate.duels import KINDS
     from hotlap.referee.device import open_device
@@ -73,7 +78,7 @@ def calibrate(
         if check:
             _check(opened, report, as_json=json)
             return
-        calibration, absent = _measure(opened, report, pairs, kind or list(KINDS), ladder=ladder)
+        calibration, absent = _measure(opened, report, pairs, kind or list(KINDS), not kind, ladder=ladder)
     if json:
         from hotlap.schema import to_dict
 
@@ -85,19 +90,21 @@ def calibrate(
 
 
 def _measure(
-    device: "Device", report: Reporter, pairs: int, kinds: list[str], *, ladder: bool
+    device: "Device", report: Reporter, pairs: int, kinds: list[str], ceilings: bool, *, ladder: bool
 ) -> tuple[Calibration, dict[str, str]]:
     from hotlap.calibrate import calibrate as measure
-    from hotlap.calibrate import load_calibration, measure_ceilings
+    from hotlap.calibrate import load_calibration, measure_ceilings, update
     from hotlap.calibrate.duels import duel_with_itself
 
-    measure(device, report)
-    calibration, absent = measure_ceilings(device, report)
+    absent: dict[str, str] = {}
+    if ceilings:
+        measure(device, report)
+        absent = measure_ceilings(device, report)[1]
     slower = (0.0, *(LADDER[device.info.kind] if ladder else ())) if pairs else ()
     for share in slower:
         for name in kinds:
             duel_with_itself(device, name, pairs, share, report)
-    return load_calibration(device.info) or calibration, absent
+    return load_calibration(device.info) or update(device.info), absent
 
 
 def _check(device: "Device", report: Reporter, *, as_json: bool) -> None:
@@ -135,13 +142,15 @@ def seen_again(looks: "list[Look]") -> Group:
 
 def told_apart(calibration: Calibration) -> Group:
     """What kernels against themselves, and slowed ones, say of this machine."""
-    from hotlap.calibrate.duels import kinds_found, steps_found
+    from hotlap.calibrate.duels import FEWEST_PAIRS, kinds_found, steps_found
 
     parts: list[Table | Text] = [Text("")]
     kinds = list(kinds_found(calibration.periods))
-    if not kinds:
-        return Group(Text(""), Text("what it tells apart: not measured (--pairs)", style="dim"))
-    parts.append(_kinds(kinds))
+    if kinds:
+        parts.append(_kinds(kinds))
+    if calibration.floor95 is None:
+        missing = f"what it tells apart: not known yet, at least {FEWEST_PAIRS} pairs of a kind are needed"
+        return Group(*parts, Text(missing, style="dim"))
     steps = steps_found(calibration.periods)
     if steps:
         parts += [Text(""), _steps(steps)]

@@ -1,6 +1,7 @@
 """`hotlap duel`: which of two kernels is faster, and how sure that is; the places of more than two."""
 
 import itertools
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,8 +13,9 @@ from rich.text import Text
 from hotlap import text
 from hotlap.cli import console, options, render
 from hotlap.cli import report as report_files
-from hotlap.cli.judging import FIRST_GPU, default_device, print_verdict
+from hotlap.cli.judging import DEFAULT_DEVICE, FIRST_GPU, default_device, print_verdict
 from hotlap.cli.progress import reporting
+from hotlap.cli.target import resolve
 from hotlap.errors import UsageError
 from hotlap.model import Duel, DuelWorkload, Outcome, SubmissionInfo
 from hotlap.text import ABSENT, clean
@@ -31,6 +33,17 @@ EPILOG = options.examples(
 )
 
 WARM = 4
+
+
+class TierName(StrEnum):
+    """The tiers, in the order in which a duel goes through them."""
+
+    screen = "screen"
+    confirm = "confirm"
+    duel = "duel"
+    final = "final"
+
+
 STYLES = {
     Outcome.decided: "bold green",
     Outcome.equivalent: "bold cyan",
@@ -52,11 +65,16 @@ def duel(
         ),
     ] = None,
     tier: Annotated[
-        str, typer.Option("--tier", help="How far to escalate: screen, confirm, duel or final.")
-    ] = "duel",
+        TierName, typer.Option("--tier", help="How far to escalate, if need be.")
+    ] = TierName.duel,
     max_seconds: Annotated[
         float | None,
-        typer.Option("--max-seconds", help="End with what is known by then.", min=1.0, show_default=False),
+        typer.Option(
+            "--max-seconds",
+            help="Start no pair of processes after so long; of each two kernels.",
+            min=1.0,
+            show_default=False,
+        ),
     ] = None,
     plot: Annotated[
         str | None,
@@ -74,56 +92,68 @@ def duel(
 
     Exit code: 0 for every comparison that was completed; 1 when a kernel is not right; 2 usage; 3 void.
     """
-    from hotlap.duel import NotAccepted
+    from hotlap.duel import INTERRUPTED, NotAccepted
     from hotlap.problems.find import find
     from hotlap.referee.device import open_device
     from hotlap.verdict import read_submission
 
-    if len(files) < 2:
-        raise UsageError(f"duel: found {len(files)} kernel; give two or more: hotlap duel PROBLEM A B")
+    if len(files) < 2 or Path(problem).is_file():
+        raise UsageError("duel needs the problem, then two kernels or more: hotlap duel PROBLEM A B")
+    wanted = parsed_margin(margin)
     if plot is not None and len(files) > 2:
         raise UsageError("--plot draws a duel of two kernels; leave it out, or compare two")
     papers = report_files.plan(plot, None)
     found = find(problem)
     submissions = [read_submission(file) for file in files]
-    name = device or _device(submissions)
+    name = device or _device(problem, files, submissions)
     try:
         with (
             reporting(verbose=verbose) as report,
             open_device(name, on_wait=report.waiting, warm=0 if name == "cpu" else WARM) as opened,
         ):
-            duels = _duels(found, submissions, opened, parsed_margin(margin), tier, max_seconds, report)
+            duels = _duels(found, submissions, opened, wanted, tier.value, max_seconds, report)
+    except KeyboardInterrupt:
+        console.error("interrupted before a pair of processes was finished: nothing is known")
+        raise typer.Exit(console.INTERRUPTED) from None
     except NotAccepted as refused:
         if refused.verdict is not None:
             print_verdict(refused.verdict, as_json=json)
+        elif json:  # right when it was checked, and not in a timed round: there is no verdict on it
+            told = {"side": refused.side, "file": refused.file, "reason": refused.reason}
+            console.print_json({"schema": "hotlap.refusal/1", **told})
         console.error(str(refused))
         raise typer.Exit(console.REJECTED) from None
     _print(submissions, duels, as_json=json)
     for one in duels.values():
         report_files.write_duel(papers, one)
-    if any(one.reason == "interrupted" for one in duels.values()):
+    if any((one.reason or "").startswith(INTERRUPTED) for one in duels.values()):
         raise typer.Exit(console.INTERRUPTED)
     if any(one.verdict is Outcome.void for one in duels.values()):
         raise typer.Exit(console.VOID)
 
 
 def parsed_margin(given: str | None) -> float | None:
-    """A log-ratio from `0.1%`, `0.1 %` or `0.001`. Raises UsageError."""
+    """A log-ratio from `0.1%` or `0.1 %`. Raises UsageError, also without the sign: 0.1 could be either."""
     if given is None:
         return None
     number = given.strip()
-    share = 0.01 if number.endswith("%") else 1.0
     try:
-        margin = float(number.removesuffix("%")) * share
+        margin = float(number.removesuffix("%")) / 100 if number.endswith("%") else -1.0
     except ValueError:
         margin = -1.0
     if not 0 < margin < 1:
-        raise UsageError(f"--margin {given!r}: not a share; give one such as 0.1% or 0.001")
+        raise UsageError(f"--margin {given!r}: not a percentage; give one such as 0.1%")
     return margin
 
 
-def _device(submissions: "list[Submission]") -> str:
-    names = {default_device(submission) for submission in submissions}
+def _device(problem: str, files: list[Path], submissions: "list[Submission]") -> str:
+    """What the files' directives say, else where they are judged by default; a GPU if any needs one."""
+    names = {
+        resolve(problem, file).device or default_device(submission)
+        for file, submission in zip(files, submissions, strict=True)
+    }
+    if len(names - {FIRST_GPU, DEFAULT_DEVICE}) > 0 and len(names) > 1:
+        raise UsageError(f"the files ask for different devices ({', '.join(sorted(names))}); give --device")
     return FIRST_GPU if FIRST_GPU in names else names.pop()
 
 
@@ -138,7 +168,7 @@ def _duels(
 ) -> dict[tuple[int, int], Duel]:
     """Every pair of them; the chance of any wrong decision is 5 % over all."""
     from hotlap.calibrate import load_calibration
-    from hotlap.duel import ERROR, duel
+    from hotlap.duel import ERROR, INTERRUPTED, duel
 
     calibration = load_calibration(device.info)
     pairs = list(itertools.combinations(range(len(submissions)), 2))
@@ -161,7 +191,7 @@ def _duels(
             error=ERROR / len(pairs),
             progress=progress,
         )
-        if given[i, j].reason == "interrupted":
+        if (given[i, j].reason or "").startswith(INTERRUPTED):
             break
     return given
 
@@ -182,7 +212,9 @@ def _print(submissions: "list[Submission]", duels: dict[tuple[int, int], Duel], 
                 "schema": "hotlap.ranking/1",
                 "places": [
                     {"file": s.file, "sha256": s.sha256, "best": best, "worst": worst}
-                    for s, (best, worst) in zip(submissions, places, strict=True)
+                    for s, (best, worst) in sorted(
+                        zip(submissions, places, strict=True), key=lambda one: one[1]
+                    )
                 ],
                 "duels": [to_dict(one) for one in duels.values()],
             }
@@ -196,6 +228,9 @@ def _print(submissions: "list[Submission]", duels: dict[tuple[int, int], Duel], 
         out.print(line(one), soft_wrap=True)
     out.print(Text(""))
     out.print(ranking([s.file for s in submissions], places))
+    out.print(Text(""))
+    for part in _about(next(iter(duels.values()))):
+        out.print(Text(clean(part, one_line=True), style="dim"))
 
 
 def _places(count: int, duels: dict[tuple[int, int], Duel]) -> list[tuple[int, int]]:
@@ -239,11 +274,12 @@ def _sentence(given: Duel) -> str:
     a, b = names(given.a, given.b)
     if given.verdict is Outcome.void:
         return f"{a} and {b} were not compared"
-    if given.effect is None or given.ci is None:
-        return f"{a} and {b}" + (
-            ""
-            if given.effect is None
-            else f": b takes {_percent(given.effect)} longer so far, no interval yet"
+    if given.effect is None:
+        return f"{a} and {b}"
+    if given.ci is None:
+        slower, faster = (b, a) if given.effect > 0 else (a, b)
+        return (
+            f"{slower} takes {_percent(abs(given.effect))} longer than {faster} so far, too few pairs to tell"
         )
     slower, faster, low, high = (b, a, *given.ci) if given.effect > 0 else (a, b, -given.ci[1], -given.ci[0])
     interval = f"[{_percent(low)}, {_percent(high)}]"
@@ -308,12 +344,18 @@ def _details(given: Duel) -> list[str]:
     if given.tier is not None:
         unit = "GPU" if given.device.kind == "cuda" else "CPU"
         pairs = f"{given.pairs} pair{'s' if given.pairs != 1 else ''} of processes"
+        if given.pairs_in_all > given.pairs:
+            pairs += f" ({given.pairs_in_all} in all tiers)"
         took = f"{given.gpu_s:.2f} {unit}-seconds timed · {given.total_s:.1f} s in all"
         said.append(f"tier {given.tier} · {pairs} · {took}")
+    return said + _about(given)
+
+
+def _about(given: Duel) -> list[str]:
+    """Margin and device."""
     margin = f"margin {_share(given.margin)}"
     if given.floor95 is not None:
-        said.append(f"{margin} · this machine's floor95 is {_share(given.floor95)} (hotlap calibrate)")
+        said = f"{margin} · this machine's floor95 is {_share(given.floor95)} (hotlap calibrate)"
     else:
-        said.append(f"{margin} · not calibrated: `hotlap calibrate` finds what this machine tells apart")
-    said.append(render.device_line(given.device) or render.device_name(given.device))
-    return said
+        said = f"{margin} · what this machine tells apart is not measured: hotlap calibrate --pairs 8"
+    return [said, render.device_line(given.device) or render.device_name(given.device)]

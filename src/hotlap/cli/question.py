@@ -2,6 +2,7 @@
 
 import io
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -88,7 +89,7 @@ def question(
         print_verdict(given, as_json=json)
         raise typer.Exit(console.VOID)
     _, profile = profile_target(target, device=device, checked=given, verbose=verbose)
-    text = markdown(problem, submission, given, profile, _commands(target, problem, given))
+    text = markdown(problem, submission, given, profile, commands(target, problem, given))
     if out != STDOUT:
         _write(out, text)
     if json:
@@ -125,12 +126,14 @@ def _write(out: Path, text: str) -> None:
         raise UsageError(f"{out}: cannot be written ({error.strerror}); name another by --out") from None
 
 
-def _commands(target: Target, problem: Problem, given: Verdict) -> list[str]:
+def commands(target: Target, problem: Problem, given: Verdict) -> list[str]:
     """What gives verdict and profile again; the file by its name alone."""
     device = "cpu" if given.device.kind == "cpu" else "cuda"
-    what = f"{options.short_name(problem)} {target.file.name} --device {device}"
+    name = target.file.name
+    file = shlex.quote(f"./{name}" if name.startswith("-") else name)
+    what = f"{options.short_name(problem)} {file} --device {device}"
     return [
-        f"pip install hotlap=={given.hotlap_version}",
+        f"# hotlap {given.hotlap_version}",
         f"hotlap calibrate --device {device}",
         f"hotlap run {what}",
         f"hotlap profile {what}",

@@ -146,7 +146,7 @@ def workload_table(workloads: Sequence[WorkloadVerdict], width: int, digits: int
     gap = " " if width >= _WIDE else "\n"
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("workload", no_wrap=True)
-    table.add_column("axes", overflow="fold")
+    table.add_column("axes", overflow="fold", min_width=_longest_word(text.axes(w.axes) for w in workloads))
     if with_mode and roomy:
         table.add_column("mode", no_wrap=True)
     if claimed:
@@ -178,6 +178,11 @@ def workload_table(workloads: Sequence[WorkloadVerdict], width: int, digits: int
         cells.append(_status(workload.status))
         table.add_row(*cells)
     return table
+
+
+def _longest_word(texts: Iterable[str]) -> int:
+    """Characters: a column as wide breaks between axes, never within a number."""
+    return max((len(word) for line in texts for word in line.split()), default=1)
 
 
 def floor_fraction(workload: WorkloadVerdict) -> float | None:

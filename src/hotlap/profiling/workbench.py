@@ -6,6 +6,7 @@ that comes back is believed: it explains, and it is read as data.
 
 import json
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -32,6 +33,9 @@ MOST_SLOTS, SLOT_BYTES = 8, 256 << 20
 CONTROL = ("order", "answer")  # pipes in the folder of outputs: when a tool outside shall count
 
 
+MOST = 1 << 63  # of a number that the kernel's process reports
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What came of one process: results by task, why it broke off, what it printed, the files it left."""
@@ -44,13 +48,15 @@ class Outcome:
     def number(self, task: str, key: str) -> float | None:
         """A number among a task's results; None where it is none."""
         found = self.results.get(task, {}).get(key)
-        return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+        if not isinstance(found, int | float) or isinstance(found, bool) or not abs(found) < MOST:
+            return None  # the kernel's process wrote it, and may have written anything
+        return float(found)
 
     def counts(self, task: str, key: str) -> dict[str, int]:
         """A table of numbers of times among a task's results."""
         found = self.results.get(task, {}).get(key)
         items = found.items() if isinstance(found, dict) else ()
-        return {str(name): n for name, n in items if isinstance(n, int) and n > 0}
+        return {str(name): n for name, n in items if isinstance(n, int) and 0 < n < MOST}
 
     def file(self, name: str) -> Path | None:
         """One of its files, by name."""
@@ -89,6 +95,8 @@ class Workbench:
 
     def close(self) -> None:
         """Remove the inputs and whatever else was only needed meanwhile."""
+        # A kernel may leave folders nested so deep that Python's own removal gives up.
+        subprocess.run(["rm", "-rf", "--", self._staging.name], check=False)
         self._staging.cleanup()
 
     def place(self, kernel: bytes) -> None:
