@@ -75,7 +75,7 @@ def test_a_file_of_the_largest_size_is_taken(tmp_path: Path) -> None:
         ("missing.py", r"missing\.py: no such file"),
         ("kernel.rs", r"ending \.rs is not known; allowed: \.py, \.cpp"),
         ("kernel", r"ending \(none\) is not known"),
-        ("folder.py", r"folder\.py: no such file"),
+        ("folder.py", r"folder\.py: not a file"),
     ],
 )
 def test_a_path_that_is_no_kernel_is_a_usage_error(tmp_path: Path, name: str, message: str) -> None:

@@ -159,3 +159,19 @@ def test_nothing_but_what_was_kept_is_left(tmp_path: Path, bench_of: BenchOf) ->
     bench.run(["called"], 60)
     bench.close()
     assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_folders_nested_as_deep_as_can_be_are_cleared_away(tmp_path: Path, bench_of: BenchOf) -> None:
+    source = (
+        "import os\n"
+        "def kernel(x, alpha):\n"
+        "    os.chdir('/out' if os.path.isdir('/out') else '.')\n"
+        "    for _ in range(3000):\n"
+        "        os.mkdir('d')\n"
+        "        os.chdir('d')\n"
+        "    os._exit(0)\n"
+    )
+    bench = bench_of(source)
+    assert bench.run(["timed"], 60).failure is not None
+    bench.close()
+    assert not list(bench.out.glob(".running-*"))

@@ -13,7 +13,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from hotlap.referee.limits import Limits
 from hotlap.referee.seat import OUTPUT_KEPT, printable
 
 INSIDE_OUT, INSIDE_GIVEN = "/out", "/given"
+DEEPEST = 8
 MOST_OUT_BYTES, MOST_RESULT_BYTES = 8 << 30, 4 << 20
 LOOK_S = 0.5
 TO_FILE = 'exec "$@" >"$0"'  # $0: the file
@@ -136,13 +137,13 @@ def to_file(
             return f"{Path(program[0]).name} {ended.said(limits, timeout_s)}: {last[:200]}"
         return found[0]
     finally:
-        shutil.rmtree(written, ignore_errors=True)
+        remove(written)
 
 
 def keep(written: Path, out: Path, names: Sequence[str]) -> tuple[Path, ...]:
     """Move plain files of these names (patterns) from where a sandbox wrote them to `out`."""
     moved = []
-    for where, _, files in os.walk(written):
+    for where, files in _files(written):
         for file in sorted(files):
             source = Path(where) / file
             name = str(source.relative_to(written))
@@ -156,6 +157,19 @@ def keep(written: Path, out: Path, names: Sequence[str]) -> tuple[Path, ...]:
             target.chmod(0o644)
             moved.append(target)
     return tuple(moved)
+
+
+def _files(top: Path) -> Iterator[tuple[str, list[str]]]:
+    """Folders and the names in them, DEEPEST levels down: a kernel may have nested thousands."""
+    for where, folders, files in os.walk(top):
+        if where.count("/") - str(top).count("/") >= DEEPEST:
+            folders.clear()
+        yield where, files
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder that a kernel wrote to, however deep it nested others: Python's own way gives up."""
+    subprocess.run(["/bin/rm", "-rf", "--", str(folder)], check=False)
 
 
 def results(path: Path) -> dict[str, dict[str, Any]]:
@@ -197,7 +211,7 @@ def _watch(process: "subprocess.Popen[bytes]", timeout_s: float, written: Path) 
 
 def _size(folder: Path) -> int:
     total = 0
-    for where, _, files in os.walk(folder):
+    for where, files in _files(folder):
         for file in files:
             with contextlib.suppress(OSError):
                 total += os.lstat(f"{where}/{file}").st_blocks * 512

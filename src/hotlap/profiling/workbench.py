@@ -6,7 +6,6 @@ that comes back is believed: it explains, and it is read as data.
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -95,8 +94,7 @@ class Workbench:
 
     def close(self) -> None:
         """Remove the inputs and whatever else was only needed meanwhile."""
-        # A kernel may leave folders nested so deep that Python's own removal gives up.
-        subprocess.run(["rm", "-rf", "--", self._staging.name], check=False)
+        sandboxed.remove(self._folder)
         self._staging.cleanup()
 
     def place(self, kernel: bytes) -> None:
