@@ -88,6 +88,19 @@ def test_the_same_kernel_twice_is_never_decided(cpu: Device) -> None:
     assert given.faster is None
 
 
+def test_a_kernel_that_breaks_in_a_timed_round_is_named_and_harms_no_later_duel(cpu: Device) -> None:
+    counting = "calls.append(len(calls) > 60 and 1 / 0)"
+    source = (
+        f"import torch\ncalls = []\ndef kernel(x, out):\n    {counting}\n    torch.softmax(x, 1, out=out)\n"
+    )
+    late = dataclasses.replace(TORCH, file="late.py", source=source, sha256="late")
+    with pytest.raises(NotAccepted, match=r"^b \(late.py\) is not accepted: failed in the duel: raised Zero"):
+        duel(SOFTMAX, FAST, late, cpu)
+    given = duel(SOFTMAX, FAST, again(FAST), cpu, last_tier="screen")
+    assert given.reason is None
+    assert given.pairs == 1
+
+
 def test_an_interrupted_duel_keeps_what_it_has(cpu: Device) -> None:
     def interrupt(phase: str, fraction: float | None) -> None:
         if phase.startswith("confirm"):

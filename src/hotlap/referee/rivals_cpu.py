@@ -104,8 +104,11 @@ class CpuRivals:
         sides = [self._work[rival.name] for rival in pair]
         try:
             results, empty_ns = paired_rounds(case, null, sides, vault, wanted, samples)
-        except SideFailed as failed:
-            raise RivalFailed(pair[sides.index(failed.side)], failed.error.failure) from None
+        except BaseException as broken:
+            self.device.drop_null()  # it may wait for a GO that does not come: the next pair must not meet it
+            if isinstance(broken, SideFailed):
+                raise RivalFailed(pair[sides.index(broken.side)], broken.error.failure) from None
+            raise
         for rival, side in zip(pair, sides, strict=True):
             tally = rival.tally(bench.index)
             account(rival.case, bench.axes, vault, results[side], tally, number)
