@@ -83,3 +83,9 @@ def test_the_provenance_has_pairs_margin_floor_device_driver_clock_date_and_vers
         *("NVIDIA H200", "driver 580.159.04", "SM clock 1980 MHz", "2026-11-30", "hotlap 0.1.0"),
     ):
         assert part in line
+
+
+def test_whiskers_are_told_with_the_level_that_they_have() -> None:
+    record = samples.duel((0.0124,), 0.0004)
+    assert "96 % intervals of tier duel" in duel.chart(duel.info(record)).reading
+    assert "intervals" not in duel.chart(duel.info(replace(record, level=None, tier=None))).reading

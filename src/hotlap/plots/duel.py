@@ -39,6 +39,8 @@ class DuelInfo:
     title: str
     effects: tuple[Effect, ...]
     margin_percent: float
+    level_percent: float | None
+    tier: str | None
     a: str
     b: str
 
@@ -59,7 +61,15 @@ def info(duel: Duel) -> DuelInfo:
     effects.append(
         Effect(OVERALL, duel.verdict.value, duel.faster, _percent(duel.effect), _bounds(duel.ci), ())
     )
-    return DuelInfo(title(duel), tuple(effects), 100 * math.expm1(duel.margin), duel.a.file, duel.b.file)
+    return DuelInfo(
+        title(duel),
+        tuple(effects),
+        100 * math.expm1(duel.margin),
+        None if duel.level is None else round(100 * duel.level, 4),
+        duel.tier,
+        duel.a.file,
+        duel.b.file,
+    )
 
 
 def _percent(effect: float | None) -> float | None:
@@ -95,14 +105,20 @@ def _digits(value: float, bounds: list[float] | tuple[float, ...] = ()) -> str:
     return f"{value:.{decimals}f}".replace("-", MINUS)
 
 
+def _whiskers(given: DuelInfo) -> str:
+    """What they are, where there are any."""
+    if given.level_percent is None or all(effect.ci_percent is None for effect in given.effects):
+        return ""
+    return f" Whiskers: {given.level_percent:g} % intervals of tier {given.tier}."
+
+
 def chart(given: DuelInfo) -> Chart:
     """The chart of this duel."""
     return Chart(
         NAME,
         given.title,
-        "How much slower b is than a. Small dots: one process pair each. Whiskers: 95 % intervals, which "
-        f"hold however often they were looked at. In the shade, ±{given.margin_percent:.2g} %, a difference "
-        "does not matter.",
+        f"How much slower b is than a. Small dots: one process pair each.{_whiskers(given)} In the shade, "
+        f"±{given.margin_percent:.2g} %, a difference does not matter.",
         lambda width: forest.height(rows(given)),
         partial(draw, given),
         given.effects,
