@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import types
 from collections.abc import Iterator
 
 import pytest
@@ -14,7 +15,9 @@ from hotlap.duel import (
     Match,
     NotAccepted,
     allowed_margin,
+    blocks_of,
     duel,
+    may_decide,
     pair_effects,
     veto,
 )
@@ -103,7 +106,7 @@ def test_a_kernel_that_breaks_in_a_timed_round_is_named_and_harms_no_later_duel(
 
 def test_an_interrupted_duel_keeps_what_it_has(cpu: Device) -> None:
     def interrupt(phase: str, fraction: float | None) -> None:
-        if phase.startswith("confirm"):
+        if phase.startswith("duel"):
             raise KeyboardInterrupt
 
     given = duel(SOFTMAX, FAST, again(FAST), cpu, progress=interrupt)
@@ -170,6 +173,35 @@ def test_rounds_no_longer_than_an_empty_one_give_nothing() -> None:
 def test_a_pair_is_one_number_that_an_odd_block_does_not_move() -> None:
     calm = PairBlocks((0.01, 0.011, 0.009, 0.01, 0.5), (True, False, True, False, True), 1.0, 1.0)
     assert pair_effects([calm]) == pytest.approx([0.01], abs=0.002)
+
+
+@pytest.mark.parametrize(
+    ("effect", "scatter", "part", "goes_on"),
+    [
+        (0.0, 1e-4, 0.001, False),  # equals: two pairs would not decide either
+        (0.0019, 1e-6, 0.001, False),  # below 3 * 0.001 / sqrt(2)
+        (0.0023, 1e-6, 0.001, True),
+        (0.0023, 1e-2, 0.001, False),  # its blocks scatter too much
+        (-0.0023, 1e-6, 0.001, True),
+    ],
+)
+def test_a_second_screen_is_left_out_where_it_would_not_decide_what_the_first_saw(
+    effect: float, scatter: float, part: float, goes_on: bool
+) -> None:
+    played = dataclasses.replace(match(tuple(effect + scatter * (i % 3 - 1) for i in range(9))), part=part)
+    assert may_decide(played, TIERS[1]) is goes_on
+    assert may_decide(dataclasses.replace(played, found=[]), TIERS[0])
+
+
+def test_workloads_of_a_screen_have_as_many_blocks_however_short_their_rounds_are() -> None:
+    played = dataclasses.replace(
+        match(),
+        device=types.SimpleNamespace(info=types.SimpleNamespace(kind="cuda")),
+        round_ns={0: 1e6, 1: 5e6},
+    )
+    benches = [dataclasses.replace(played.benches[0], index=i) for i in range(2)]
+    assert [blocks_of(TIERS[0], played, bench) for bench in benches] == [8, 8]
+    assert [blocks_of(TIERS[2], played, bench) for bench in benches] == [20, 8]
 
 
 # --- vetoes ----------------------------------------------------------------------------------------

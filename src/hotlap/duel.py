@@ -45,7 +45,7 @@ from hotlap.referee.rivals import Bench, Block, Rival, RivalFailed, bench_of, su
 from hotlap.referee.rivals_cpu import CpuRivals
 from hotlap.referee.rivals_cuda import CudaRivals
 from hotlap.referee.rng import new_master_key
-from hotlap.stats.decision import FEWEST_PAIRS, decide, order_effect, overall, screen
+from hotlap.stats.decision import FEWEST_PAIRS, SCREEN_FACTOR, decide, order_effect, overall, screen
 from hotlap.stats.hodges_lehmann import hodges_lehmann
 
 FINEST = 0.0005  # no margin is finer, however quiet the machine
@@ -182,12 +182,8 @@ def duel(
         known = calibration.pair_part if calibration else None
         part = UNCALIBRATED_PART[device.info.kind] if known is None else known
         match = _begin(problem, (a, b), device, record.margin, part, error, progress)
-        for tier in TIERS[: TIER_NAMES.index(last_tier) + 1]:
-            if _play(match, tier, deadline, progress) is not Outcome.unresolved:
-                break
-            if time.monotonic() > deadline:
-                reason = f"stopped after {max_seconds:g} s"
-                break
+        if play(match, last_tier, deadline, progress) is Outcome.unresolved and time.monotonic() > deadline:
+            reason = f"stopped after {max_seconds:g} s"
         device.refuse_others()
         reason, is_void = (vetoed, True) if (vetoed := veto(match)) else (reason, False)
     except KeyboardInterrupt:
@@ -302,7 +298,18 @@ def _case(problem: Problem, submission: Submission, device: Device, reference: r
 # --- pairs -----------------------------------------------------------------------------------------
 
 
-def _play(match: Match, tier: Tier, deadline: float, progress: Progress) -> Outcome:
+def play(match: Match, last_tier: str, deadline: float = math.inf, progress: Progress = silent) -> Outcome:
+    """Tier after tier, until one decides, or the last or the time is over. Raises RivalFailed, DeviceError."""
+    for tier in TIERS[: TIER_NAMES.index(last_tier) + 1]:
+        if tier.is_screen and tier.name != last_tier and not may_decide(match, tier):
+            continue
+        found = _play_tier(match, tier, deadline, progress)
+        if found is not Outcome.unresolved or time.monotonic() > deadline:
+            return found
+    return Outcome.unresolved
+
+
+def _play_tier(match: Match, tier: Tier, deadline: float, progress: Progress) -> Outcome:
     """Pairs of one tier, until it is decided or over."""
     found: list[list[PairBlocks]] = [[] for _ in match.benches]
     for pair in range(tier.most):
@@ -315,10 +322,22 @@ def _play(match: Match, tier: Tier, deadline: float, progress: Progress) -> Outc
         match.tier, match.found = tier, found
         if pair + 1 < tier.fewest:
             continue
-        so_far = _decision(match, match.found)
+        so_far = standing(match)
         if so_far.verdict is not Outcome.unresolved:
             return so_far.verdict
     return Outcome.unresolved
+
+
+def may_decide(match: Match, tier: Tier) -> bool:
+    """Whether a screen would decide the effect that the one before it saw."""
+    if not match.found:
+        return True
+    seen = screen(_blocks(match.found), match.margin, 0.0, match.level())
+    if seen.effect is None or seen.ci is None:
+        return True
+    radius = (seen.ci[1] - seen.ci[0]) / 2
+    doubt = (radius * math.sqrt(len(match.found[0])) + match.part) / math.sqrt(tier.most)
+    return abs(seen.effect) > SCREEN_FACTOR * doubt
 
 
 def play_pair(match: Match, tier: Tier) -> list[PairBlocks]:
@@ -358,11 +377,14 @@ def play_pair(match: Match, tier: Tier) -> list[PairBlocks]:
 
 def blocks_of(tier: Tier, match: Match, bench: Bench) -> int:
     """How many blocks a pair gets: more where memory or the most calls of a round keep rounds short, and on a
-    CPU, where processes take longer to start than rounds."""
+    CPU, where processes take longer to start than rounds. A screen takes the mean of workloads block by
+    block, so each has as many."""
     kind = match.device.info.kind
+    if tier.is_screen:
+        return tier.blocks
     seen_ns = match.round_ns.get(bench.index)
     short = 1.0 if seen_ns is None else min(MOST_BLOCKS, max(1.0, ROUND_NS[kind] / seen_ns))
-    return round(tier.blocks * short * (CPU_BLOCKS if kind == "cpu" and not tier.is_screen else 1))
+    return round(tier.blocks * short * (CPU_BLOCKS if kind == "cpu" else 1))
 
 
 def start_rivals(
@@ -381,10 +403,10 @@ def _look_for_overlap(
         "a": tuple(t for block in blocks for t in block.a_ns),
         "b": tuple(t for block in blocks for t in block.b_ns),
     }
-    for side in SIDES:
-        seen = Samples(bench.calls, rounds[side], (), empty, tuple(singles[side]))
-        if judge.calls_overlap(seen):
-            match.overlaps.append(f"{side} in {named(bench.workload.axes)}")
+    for rival in match.rivals:
+        seen = Samples(bench.calls, rounds[rival.name], (), empty, tuple(singles[rival.name]))
+        if judge.calls_overlap(seen, rival.mode):
+            match.overlaps.append(f"{rival.name} in {named(bench.workload.axes)}")
 
 
 # --- what it comes to ------------------------------------------------------------------------------
@@ -395,24 +417,33 @@ def pair_effects(pairs: Sequence[PairBlocks]) -> list[float]:
     return [hodges_lehmann(pair.effects) for pair in pairs]
 
 
+def standing(match: Match) -> Decision:
+    """What the pairs of the last tier say so far, over all workloads."""
+    return _decision(match, match.found)
+
+
 def _decision(match: Match, columns: Sequence[Sequence[PairBlocks]]) -> Decision:
     """Of some workloads: their mean, in each pair; in a screen in each block, the mean over its pairs."""
     tier = match.tier
     if tier.is_screen:
-        blocks = overall([pair.effects for column in columns for pair in column])
         part = match.part / math.sqrt(len(columns[0]))
-        given = screen(blocks, match.margin, part, match.level())
+        given = screen(_blocks(columns), match.margin, part, match.level())
         return replace(given, pairs=len(columns[0]))
     effects = overall([pair_effects(column) for column in columns])
     placed = [pair.a_placed_first for pair in columns[0]]
     return decide(effects, match.margin, match.level(), tier.fewest, placed)
 
 
+def _blocks(columns: Sequence[Sequence[PairBlocks]]) -> list[float]:
+    """Of a screen: the mean over workloads and pairs, block by block."""
+    return overall([pair.effects for column in columns for pair in column])
+
+
 def _so_far(match: Match, tier: Tier, pair: int) -> str:
     text = f"{tier.name}: pair {pair + 1}" + (f" of at most {tier.most}" if tier.most > 1 else "")
     if not pair:
         return text
-    seen = _decision(match, match.found)
+    seen = standing(match)
     if seen.ci is None or seen.effect is None or not all(map(math.isfinite, seen.ci)):
         return text
     return f"{text}, b takes {seen.effect:+.3%} [{seen.ci[0]:+.3%}, {seen.ci[1]:+.3%}]"
@@ -437,7 +468,7 @@ def _filled(record: Duel, match: Match) -> Duel:
     )
     if not has_pairs:
         return record
-    given = _decision(match, match.found)
+    given = standing(match)
     return replace(
         record,
         verdict=given.verdict,

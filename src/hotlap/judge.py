@@ -30,8 +30,9 @@ ESCAPE = 1e-6  # the chance at which a share of wrong calls counts as excluded
 FEWEST_ROUNDS = 6  # for an interval of 95 %
 PROCESS_PART = 0.002  # relative half-width that one process adds, where no calibration says better
 # Calls one after another may take this share of the time of one alone, and that much less: a round's first
-# call also pays a launch. What takes less than both allow has been done together.
-OVERLAP_SHARE, OVERLAP_SLACK_NS = 0.8, 3000.0
+# call also pays a launch (5 us of a graph), and after GO the time in which the host sees it (200 us). What
+# takes less than both allow has been done together.
+OVERLAP_SHARE, OVERLAP_SLACK_NS, AFTER_GO_SLACK_NS = 0.8, 5000.0, 250_000.0
 
 
 def judge(run: Run, findings: Sequence[Finding] = (), calibration: Calibration | None = None) -> Verdict:
@@ -142,7 +143,7 @@ def _workload(run: WorkloadRun, trust: Trust, calibration: Calibration | None) -
     among = _time(per_call_ns(samples.submission_ns, empty_ns, calls), empty_ns, calls, part)
     alone = _time(_less_empty(samples.single_ns, empty_ns, 1), empty_ns, 1, part)
     theirs = _time(per_call_ns(samples.baseline_ns, empty_ns, calls), empty_ns, calls, part)
-    overlap = calls_overlap(samples)
+    overlap = calls_overlap(samples, run.mode)
     speedup = _unpaired_speedup(alone, theirs) if overlap else _speedup(samples, part)
     time_ns = alone if overlap else among
     reached = roofline(
@@ -286,17 +287,19 @@ def _below_floor(workload: WorkloadVerdict) -> bool:
 # --- calls that overlap ----------------------------------------------------------------------------
 
 
-def calls_overlap(samples: Samples) -> bool:
+def calls_overlap(samples: Samples, mode: str | None) -> bool:
     """Whether a round of N calls was so short that they were not made one after another.
 
-    T(N)/N < 0.8 T(1) - 3 us, both medians without the empty round. Then N calls were merged, or ran side by
-    side, and their time over N is not the time of a call. Needs single rounds, which a GPU has.
+    T(N)/N < 0.8 T(1) - 5 us (250 us after GO), both medians without the empty round. Then N calls were
+    merged, or ran side by side, and their time over N is not the time of a call. Needs single rounds, which a
+    GPU has.
     """
     calls, empty = samples.calls_per_round, samples.empty_ns
     if calls == 1 or not (samples.submission_ns and samples.single_ns):
         return False
+    slack_ns = AFTER_GO_SLACK_NS if mode == "after-go" else OVERLAP_SLACK_NS
     return _call_ns(samples.submission_ns, empty, calls) < (
-        OVERLAP_SHARE * _call_ns(samples.single_ns, empty, 1) - OVERLAP_SLACK_NS
+        OVERLAP_SHARE * _call_ns(samples.single_ns, empty, 1) - slack_ns
     )
 
 
@@ -311,7 +314,7 @@ def _overlaps(run: Run) -> list[Finding]:
     return [
         Finding("overlapped-calls", run.submission.file, None, _overlap_fact(w, w.samples))
         for w in run.workloads
-        if w.failure is None and w.samples is not None and calls_overlap(w.samples)
+        if w.failure is None and w.samples is not None and calls_overlap(w.samples, w.mode)
     ]
 
 
@@ -325,9 +328,9 @@ def _overlap_fact(workload: WorkloadRun, samples: Samples) -> str:
     )
 
 
-def _ranking_rounds(samples: Samples) -> int:
+def _ranking_rounds(samples: Samples, mode: str | None) -> int:
     """How many rounds the time that ranks comes from."""
-    return len(samples.single_ns if calls_overlap(samples) else samples.submission_ns)
+    return len(samples.single_ns if calls_overlap(samples, mode) else samples.submission_ns)
 
 
 # --- score -----------------------------------------------------------------------------------------
@@ -345,8 +348,8 @@ def _score(
     benches = [w for w in workloads if w.kind is Kind.bench]
     times = [w.time_ns for w in benches if w.time_ns is not None]
     if not benches or len(times) < len(benches):
-        timed = [w.samples for w in run.workloads if w.kind is Kind.bench and w.samples is not None]
-        if len(timed) < len(benches) or any(_ranking_rounds(s) < FEWEST_ROUNDS for s in timed):
+        timed = [(w.samples, w.mode) for w in run.workloads if w.kind is Kind.bench and w.samples is not None]
+        if len(timed) < len(benches) or any(_ranking_rounds(*one) < FEWEST_ROUNDS for one in timed):
             return None, f"fewer than {FEWEST_ROUNDS} rounds were timed: no interval"
         return None, "a call is too short to be told from an empty round"
     estimate, low, high = geomean_interval(

@@ -68,7 +68,7 @@ def duel_with_itself(
     what = f"calibrating {kind}" + (f" slowed by {slowed_by:.2%}" if slowed_by else "")
     found: list[PairBlocks] = []
     try:
-        true_effect = _slow(device, match, slowed_by) if slowed_by else 0.0
+        true_effect = slow(device, match, slowed_by) if slowed_by else 0.0
         for pair in range(pairs):
             progress(f"{what}: pair {pair + 1} of {pairs}", pair / pairs)
             found += play_pair(match, DUEL)
@@ -101,7 +101,7 @@ def match_of_kind(device: CpuDevice | CudaDevice, kind: str) -> Match:
     return match_of(device, (a, b), benches, FINEST, UNCALIBRATED_PART[device.info.kind], ERROR)
 
 
-def _slow(device: CpuDevice | CudaDevice, match: Match, share: float) -> float:
+def slow(device: CpuDevice | CudaDevice, match: Match, share: float) -> float:
     """Make B's rounds longer by about a share; the log-ratio by which they are, from empty rounds.
 
     A's rounds end with a wait, too, of no length: what one more kernel costs is the same on both sides.

@@ -29,7 +29,7 @@ EPILOG = options.examples(
 )
 
 LADDER = {"cuda": (0.0005, 0.001), "cpu": (0.02, 0.05)}  # by which shares B is slowed
-WARM = 4
+WARM = 6
 
 
 def calibrate(

@@ -32,7 +32,7 @@ EPILOG = options.examples(
     "hotlap duel basics/softmax a.py b.py --json | jq .verdict",
 )
 
-WARM = 4
+WARM = 6
 
 
 class TierName(StrEnum):

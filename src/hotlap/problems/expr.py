@@ -4,6 +4,7 @@ Every size is bounded (text, depth, each intermediate value), so that no text ca
 """
 
 import ast
+import functools
 import math
 import operator
 import warnings
@@ -51,6 +52,9 @@ def names_in(text: str) -> set[str]:
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in functions}
 
 
+@functools.lru_cache(
+    maxsize=1024
+)  # inputs are drawn a thousand times a round, each with its shapes looked at
 def _parse(text: str) -> ast.expr:
     if len(text) > MAX_CHARS:
         raise ProblemError(

@@ -284,8 +284,8 @@ def _tensor_fault(spec: TensorSpec, value: object, axes: Mapping[str, int], devi
 
     if not isinstance(value, torch.Tensor):
         return f"found {type(value).__name__}; allowed: a torch tensor; return what rng gives"
-    dtype = str(value.dtype).removeprefix("torch.")
-    if dtype != spec.dtype:
+    if value.dtype != getattr(torch, spec.dtype):
+        dtype = str(value.dtype).removeprefix("torch.")
         return f"found dtype {dtype}; allowed: {spec.dtype}; pass dtype={spec.dtype!r} to rng, or convert it"
     shape = shapes.shape_of(spec, axes)
     if tuple(value.shape) != shape:

@@ -336,25 +336,30 @@ def draw_cuda_vault(
             arena is not None and layout is not None
         ):  # whole slots are copied, and what lies behind is not new
             arena.view(len(keys), -1)[:, layout.bytes :].zero_()
+    places = [
+        None if arena is None or layout is None else _places(arena, layout, len(keys))
+        for arena, layout in zip(arenas, layouts, strict=True)
+    ]
     inputs = []
     for call, key in enumerate(keys):
         made = make_inputs(reference, problem, axes, CudaRng(key, gpu), gpu.torch_device)
         inputs.append(
             tuple(
-                value if layout is None else _stored(arena, call, layout, value)
-                for arena, layout, value in zip(arenas, layouts, made, strict=True)
+                value if place is None else place[call].copy_(value)
+                for place, value in zip(places, made, strict=True)
             )
         )
     scalars = [[v for s, v in zip(problem.inputs, call, strict=True) if s.shape is None] for call in inputs]
     return CudaVault(inputs, [], scalars, arenas)
 
 
-def _stored(arena: Any, call: int, layout: Layout, value: Any) -> Any:
-    """A tensor's copy in its place in the arena."""
-    start = call * slot_stride(layout)
-    place = view_of(arena[start : start + layout.bytes], layout)
-    place.copy_(value)
-    return place
+def _places(arena: Any, layout: Layout, calls: int) -> Sequence[Any]:
+    """The tensor of each call in an arena; made together, since a round has up to a thousand."""
+    import torch
+
+    rows = arena.view(calls, -1)[:, : layout.bytes].view(getattr(torch, layout.dtype))
+    places: Sequence[Any] = rows.view(calls, *layout.shape).unbind()
+    return places
 
 
 def view_of(raw: Any, layout: Layout) -> Any:

@@ -308,8 +308,7 @@ class Gpu:
 
     def launch(self, name: str, grid: int | tuple[int, int], block: int, *arguments: Any) -> None:
         """Queue one of our kernels. ints go as 64 bits, floats as doubles, ctypes values as they are."""
-        values = tuple(a.value if isinstance(a, ctypes._SimpleCData) else a for a in arguments)
-        types = tuple(_ctype(a) for a in arguments)
+        values, types = zip(*map(_argument, arguments), strict=True)
         x, y = grid if isinstance(grid, tuple) else (grid, 1)
         called(
             "cuLaunchKernel", self._functions[name], x, y, 1, block, 1, 1, 0, self.stream, (values, types), 0
@@ -337,7 +336,10 @@ class Gpu:
         self.launch_over("copy", size // 16, to, source, size // 16)
 
 
-def _ctype(value: Any) -> Any:
-    if isinstance(value, ctypes._SimpleCData):
-        return type(value)
-    return ctypes.c_double if isinstance(value, float) else ctypes.c_uint64
+def _argument(value: Any) -> tuple[Any, Any]:
+    """What the driver is given for an argument, and as what type."""
+    if type(value) is int:
+        return value, ctypes.c_uint64
+    if isinstance(value, float):
+        return value, ctypes.c_double
+    return value.value, type(value)

@@ -21,7 +21,7 @@ from hotlap.referee.rng import new_master_key
 from hotlap.referee.rounds import RoundResult, secret_choice
 from hotlap.referee.seat import SeatFailed
 
-WARM = 4  # contestants whose frameworks load while others are timed
+WARM = 6  # contestants whose frameworks load while others are timed
 SINGLE_ROUNDS = 6
 
 
