@@ -7,7 +7,7 @@ import argparse
 import json
 import math
 
-from common import half_width, own_home, spread
+from common import half_width, spread
 
 from hotlap.duel import duel
 from hotlap.problems.find import find
@@ -28,7 +28,7 @@ def main() -> None:
     solutions = problem.folder / "solutions" / "correct"
     library = read_submission(solutions / "torch_out.py")
     kernel = read_submission(solutions / KERNELS[options.device])
-    with own_home(), open_device(options.device) as device:
+    with open_device(options.device) as device:
         truth = duel(problem, library, kernel, device, last_tier="final", max_seconds=options.max_seconds)
         if truth.effect is None or truth.ci is None:
             raise SystemExit(f"the duel gave no interval: {truth.reason}")

@@ -308,7 +308,8 @@ class Gpu:
 
     def launch(self, name: str, grid: int | tuple[int, int], block: int, *arguments: Any) -> None:
         """Queue one of our kernels. ints go as 64 bits, floats as doubles, ctypes values as they are."""
-        values, types = zip(*map(_argument, arguments), strict=True)
+        given = [_argument(one) for one in arguments]
+        values, types = tuple(value for value, _ in given), tuple(kind for _, kind in given)
         x, y = grid if isinstance(grid, tuple) else (grid, 1)
         called(
             "cuLaunchKernel", self._functions[name], x, y, 1, block, 1, 1, 0, self.stream, (values, types), 0
