@@ -39,7 +39,9 @@ def main() -> None:
                 for _ in range(options.captures):
                     rivals.settle(bench)
                     orders = [bool(byte & 1) for byte in os.urandom(options.blocks)]
-                    given = summed_up(list(rivals.blocks(bench, orders, 1, 64)), bench.calls)
+                    given = summed_up(
+                        list(rivals.blocks(bench, orders, [[0]] * (2 * len(orders)), 64)), bench.calls
+                    )
                     if given is not None:
                         captures.append(hodges_lehmann(given.effects))
                         withins.append(statistics.stdev(given.effects))

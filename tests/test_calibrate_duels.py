@@ -54,6 +54,14 @@ def test_what_the_placement_is_worth_is_stated_and_does_not_raise_the_floor() ->
     assert placed.floor95.estimate == pytest.approx(plain.floor95.estimate, rel=0.05)
 
 
+def test_places_are_those_of_one_period_and_may_be_worth_the_opposite_in_the_next() -> None:
+    (plain,) = kinds_found([period(seed=1), period(seed=2)])
+    (placed,) = kinds_found([period(seed=1, placement=3e-3), period(seed=2, placement=-2e-3)])
+    assert placed.floor95.estimate == pytest.approx(plain.floor95.estimate, rel=0.05)
+    assert placed.placement.low < 3e-3 < placed.placement.high
+    assert placed.errors == plain.errors
+
+
 def test_a_kernel_with_itself_has_no_winner() -> None:
     (found,) = kinds_found([period(pairs=160)])
     assert found.errors is not None

@@ -444,19 +444,19 @@ def test_a_duel_that_reaches_the_most_pairs_counts_as_unresolved() -> None:
 def test_errors_are_counted_with_the_interval_of_their_share() -> None:
     alike, apart = around(0.0, 0.5, 6), around(9.0, 0.5, 6)
     needed = successive_duels(alike, 1.0)[0].pairs
-    found = aa_errors(alike[:needed] * 3 + apart[:4], margin=1.0)
+    found = aa_errors(successive_duels(alike[:needed] * 3 + apart[:4], margin=1.0))
     assert found is not None
     assert (found.duels, found.wrong, found.equivalent) == (4, 1, 3)
     assert (found.low, found.high) == clopper_pearson(1, 4)
 
 
 def test_too_few_pairs_for_a_duel_have_no_error_rate() -> None:
-    assert aa_errors([0.1, 0.2, 0.3], margin=0.1) is None
+    assert aa_errors(successive_duels([0.1, 0.2, 0.3], margin=0.1)) is None
 
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_successive_duels_of_a_kernel_with_itself_err_as_rarely_as_they_say(name: str) -> None:
     effects = MACHINES[name].pair_effects(np.random.default_rng(20261130), 1, 2000)[0]
-    found = aa_errors([*effects], MARGINS[name])
+    found = aa_errors(successive_duels([*effects], MARGINS[name]))
     assert found is not None
     assert found.low <= 0.05

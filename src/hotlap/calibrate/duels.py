@@ -17,12 +17,13 @@ from hotlap.duel import (
     TIERS,
     UNCALIBRATED_PART,
     Match,
+    give_back_places,
     match_of,
     pair_effects,
     play_pair,
 )
 from hotlap.errors import DeviceError
-from hotlap.model import Calibration, Kind, PairBlocks, Period, Submission
+from hotlap.model import Calibration, Decision, Kind, PairBlocks, Period, Submission
 from hotlap.problems import reference as references
 from hotlap.problems.find import find
 from hotlap.referee.case import Case, Progress, silent
@@ -39,6 +40,7 @@ from hotlap.stats.decision import (
     decide,
     floor95,
     order_effect,
+    successive_duels,
     without_placement,
 )
 from hotlap.stats.variance import Components, variance_components
@@ -48,6 +50,7 @@ SUITE, FILE = "calibration", "torch_out.py"
 DUEL = next(tier for tier in TIERS if tier.name == "duel")
 PAIRS = 8  # of a duel whose 95 % floor is stated
 FEWEST_SHOWN = 4
+FEWEST_OF_A_PLACEMENT = 2
 FEWEST_PAIRS = 8  # of a kind, before it claims anything
 NORMAL95 = 1.96
 SEEN = 0.05  # p-value below which a pair's own part counts
@@ -75,6 +78,7 @@ def duel_with_itself(
     except RivalFailed as failed:
         raise DeviceError(f"{kind}: a calibration kernel failed: {failed.failure.message}") from None
     finally:  # a pair is a pair, whatever became of the next
+        give_back_places(device)
         if found:
             period = Period(kind, _now(), true_effect, tuple(found))
             stored = load_calibration(device.info)
@@ -139,9 +143,9 @@ class KindFound:
     kind: str
     pairs: int
     floor95: Floor  # of duels of PAIRS pairs
-    errors: AaErrors | None  # of duels that stop as soon as they are decided
+    errors: AaErrors | None  # of duels of at most PAIRS pairs that stop as soon as they are decided
     order: OrderEffect
-    placement: OrderEffect  # how much longer the side takes that got its process and buffers second
+    placement: OrderEffect  # how much longer the side in the second place takes, where that was largest
     components: Components
     block_sd: float
 
@@ -159,25 +163,57 @@ class Step:
 
 
 def kinds_found(periods: Sequence[Period], margin: float = FINEST) -> Iterator[KindFound]:
-    """For each kind with enough pairs of a kernel with itself."""
+    """For each kind with enough pairs of a kernel with itself.
+
+    What a placement is worth holds for one period: its places are those of one match.
+    """
     for kind in KINDS:
-        pairs = [pair for p in periods if p.kind == kind and p.true_effect == 0 for pair in p.pairs]
+        mine = [p for p in periods if p.kind == kind and p.true_effect == 0 and p.pairs]
+        pairs = [pair for p in mine for pair in p.pairs]
         if len(pairs) < FEWEST_SHOWN:
             continue
-        effects = pair_effects(pairs)
-        placed = [pair.a_placed_first for pair in pairs]
         parts = variance_components([pair.effects for pair in pairs])
         centred = [e - statistics.fmean(pair.effects) for pair in pairs for e in pair.effects]
+        beside = [effect for p in mine for effect in _beside_placement(p)]
+        duels = [duel for p in mine for duel in _duels(p, margin)]
+        longest = max(mine, key=lambda p: len(p.pairs))
+        told = [p for p in mine if _tells_placement(p)] or [longest]
+        placements = [order_effect([-e for e in pair_effects(p.pairs)], _placed(p), 0.95) for p in told]
         yield KindFound(
             kind,
             len(pairs),
-            floor95(without_placement(effects, placed), PAIRS),
-            aa_errors(effects, margin, DUEL.level, placed=placed),
+            floor95(beside if len(beside) >= FEWEST_SHOWN else pair_effects(pairs), PAIRS),
+            aa_errors(duels),
             order_effect(centred, [first for pair in pairs for first in pair.a_first]),
-            order_effect([-e for e in effects], placed, 0.95),
+            max(placements, key=lambda found: abs(found.estimate)),
             parts,
             parts.within,
         )
+
+
+def _placed(period: Period) -> list[bool]:
+    return [pair.a_placed_first for pair in period.pairs]
+
+
+def _tells_placement(period: Period) -> bool:
+    placed = _placed(period)
+    return min(placed.count(True), placed.count(False)) >= FEWEST_OF_A_PLACEMENT
+
+
+def _duels(period: Period, margin: float) -> list[Decision]:
+    """The duels of at most PAIRS pairs that a period's pairs make up."""
+    return successive_duels(pair_effects(period.pairs), margin, DUEL.level, PAIRS, _placed(period))
+
+
+def _beside_placement(period: Period) -> list[float]:
+    """A period's pairs without what their placement is worth; none where there are too few to tell it."""
+    if not _tells_placement(period):
+        return []
+    n = len(period.pairs)
+    left = without_placement(pair_effects(period.pairs), _placed(period))
+    centre = statistics.fmean(left)
+    wider = math.sqrt((n - 1) / (n - 2))  # one more number was estimated from these pairs
+    return [centre + wider * (effect - centre) for effect in left]
 
 
 def steps_found(periods: Sequence[Period], margin: float = FINEST) -> list[Step]:
@@ -186,8 +222,7 @@ def steps_found(periods: Sequence[Period], margin: float = FINEST) -> list[Step]
     for period in periods:
         if period.true_effect != 0:
             effects = pair_effects(period.pairs)
-            placed = [pair.a_placed_first for pair in period.pairs]
-            given = decide(effects, margin, DUEL.level, placed=placed)
+            given = decide(effects, margin, DUEL.level, placed=_placed(period))
             steps.append(
                 Step(
                     period.kind,

@@ -1,5 +1,6 @@
 """`hotlap calibrate`: what this machine can do and tell apart, measured and kept."""
 
+import itertools
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 EPILOG = options.examples(
     "hotlap calibrate",
-    "hotlap calibrate --device cuda --pairs 16 --ladder",
+    "hotlap calibrate --device cuda --pairs 8 --periods 20 --ladder",
     "hotlap calibrate --pairs 0    bandwidth and ceilings only, seconds",
     "hotlap calibrate --check      has the machine changed?",
     "hotlap calibrate --json | jq .ceilings",
@@ -40,6 +41,10 @@ def calibrate(
         int,
         typer.Option("--pairs", min=0, help="Pairs of processes a kind of kernel, added to those before."),
     ] = 8,
+    periods: Annotated[
+        int,
+        typer.Option("--periods", min=1, help="How often to do that: each time in memory of its own."),
+    ] = 1,
     kind: Annotated[
         list[str] | None,
         typer.Option(
@@ -78,7 +83,9 @@ def calibrate(
         if check:
             _check(opened, report, as_json=json)
             return
-        calibration, absent = _measure(opened, report, pairs, kind or list(KINDS), not kind, ladder=ladder)
+        calibration, absent = _measure(
+            opened, report, (pairs, periods), kind or list(KINDS), not kind, ladder=ladder
+        )
     if json:
         from hotlap.schema import to_dict
 
@@ -90,20 +97,26 @@ def calibrate(
 
 
 def _measure(
-    device: "Device", report: Reporter, pairs: int, kinds: list[str], ceilings: bool, *, ladder: bool
+    device: "Device",
+    report: Reporter,
+    how_many: tuple[int, int],
+    kinds: list[str],
+    ceilings: bool,
+    *,
+    ladder: bool,
 ) -> tuple[Calibration, dict[str, str]]:
     from hotlap.calibrate import calibrate as measure
     from hotlap.calibrate import load_calibration, measure_ceilings, update
     from hotlap.calibrate.duels import duel_with_itself
 
+    pairs, periods = how_many
     absent: dict[str, str] = {}
     if ceilings:
         measure(device, report)
         absent = measure_ceilings(device, report)[1]
     slower = (0.0, *(LADDER[device.info.kind] if ladder else ())) if pairs else ()
-    for share in slower:
-        for name in kinds:
-            duel_with_itself(device, name, pairs, share, report)
+    for share, name in itertools.product(slower * periods, kinds):
+        duel_with_itself(device, name, pairs, share, report)
     return load_calibration(device.info) or update(device.info), absent
 
 

@@ -239,18 +239,11 @@ class AaErrors(NamedTuple):
     high: float
 
 
-def aa_errors(
-    pair_effects: Sequence[float],
-    margin: float,
-    level: float = 0.95,
-    most: int = MOST_PAIRS,
-    placed: Sequence[bool] | None = None,
-) -> AaErrors | None:
-    """Wrong decisions among the successive duels of a kernel with itself; None where there is no whole duel.
+def aa_errors(duels: Sequence[Decision]) -> AaErrors | None:
+    """Wrong decisions among duels of a kernel with itself, as `successive_duels` gives them; None of none.
 
-    pair_effects: shape (n,). The interval of the share of wrong ones is Clopper and Pearson's, at 95 %.
+    The interval of the share of wrong ones is Clopper and Pearson's, at 95 %.
     """
-    duels = successive_duels(pair_effects, margin, level, most, placed)
     if not duels:
         return None
     wrong = sum(duel.verdict is Outcome.decided for duel in duels)
