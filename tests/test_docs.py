@@ -75,7 +75,7 @@ def test_every_limit_is_stated_with_its_value(limit: str) -> None:
 
 def test_every_page_of_a_noun_is_linked_from_the_words() -> None:
     nouns = {path.name for path in DOCS.glob("*.md")} - {"words.md", "LOG.md", "cli.md", "testing.md"}
-    linked = set(re.findall(r"\]\((\w+\.md)\)", page("words.md")))
+    linked = set(re.findall(r"\]\(([\w-]+\.md)\)", page("words.md")))
     assert nouns <= linked
 
 

@@ -199,6 +199,8 @@ def duel(
         reason, is_void = failed.failure.message, True
     except (DeviceError, HarnessError, ProblemError) as stopped:
         reason, is_void = str(stopped), True
+    finally:
+        give_back_places(device)
     if match is not None:
         record = _filled(record, match)
     if is_void:
@@ -299,7 +301,7 @@ def _case(problem: Problem, submission: Submission, device: Device, reference: r
 
 
 def play(match: Match, last_tier: str, deadline: float = math.inf, progress: Progress = silent) -> Outcome:
-    """Tier after tier, until one decides, or the last or the time is over. Raises RivalFailed, DeviceError."""
+    """Tier after tier, until one decides, or the last or time is over. Raises RivalFailed, DeviceError."""
     for tier in TIERS[: TIER_NAMES.index(last_tier) + 1]:
         if tier.is_screen and tier.name != last_tier and not may_decide(match, tier):
             continue
@@ -343,8 +345,7 @@ def may_decide(match: Match, tier: Tier) -> bool:
 def play_pair(match: Match, tier: Tier) -> list[PairBlocks]:
     """One pair of fresh processes: what each workload gave. Raises RivalFailed, DeviceError."""
     is_first = match.pairs == 0
-    rounds = 2 * tier.blocks * tier.fewest
-    full, samples = -(-measure.FULL_CHECKS // rounds), -(-SAMPLED_WORDS // rounds)
+    checks = -(-measure.FULL_CHECKS // tier.fewest)
     match.device.refuse_others()
     rivals = start_rivals(match.device, match.rivals, match.swapped)
     found: list[PairBlocks] = []
@@ -352,7 +353,10 @@ def play_pair(match: Match, tier: Tier) -> list[PairBlocks]:
         for bench in match.benches:
             rivals.settle(bench)
             orders = [bool(byte & 1) for byte in os.urandom(blocks_of(tier, match, bench))]
-            blocks = list(rivals.blocks(bench, orders, full, samples))
+            rounds = 2 * len(orders)
+            wanted = measure.wanted_calls(bench.calls, rounds, checks)
+            samples = -(-SAMPLED_WORDS // (rounds * tier.fewest))
+            blocks = list(rivals.blocks(bench, orders, wanted, samples))
             match.timed_ns += timed_ns(blocks)
             if is_first:
                 _look_for_overlap(match, bench, blocks, rivals.singles(bench))
@@ -373,6 +377,12 @@ def play_pair(match: Match, tier: Tier) -> list[PairBlocks]:
     match.pairs += 1
     match.swapped = not match.swapped
     return found
+
+
+def give_back_places(device: CpuDevice | CudaDevice) -> None:
+    """Free what a match holds between its pairs."""
+    if isinstance(device, CudaDevice):
+        device.empty_shelves()
 
 
 def blocks_of(tier: Tier, match: Match, bench: Bench) -> int:

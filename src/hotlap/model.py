@@ -108,6 +108,7 @@ class Problem:
     workloads: tuple[Workload, ...]
     reference_dtype: str = "float64"
     precision: str | None = None
+    contract: str = "kernel"  # how a submission is called: kernel, custom_kernel, ModelNew, run
 
     @property
     def id(self) -> str:

@@ -10,7 +10,8 @@ from hotlap.calibrate import calibrate, footprints_below
 from hotlap.errors import UsageError
 from hotlap.guard.guard import findings
 from hotlap.model import Calibration, Problem, Status, Submission, Verdict
-from hotlap.problems.native import load
+from hotlap.problems import flashinfer
+from hotlap.problems.find import find_again
 from hotlap.referee import referee as referees
 from hotlap.referee import replay as replays
 from hotlap.referee.case import Progress, silent
@@ -18,6 +19,7 @@ from hotlap.referee.device import Device
 from hotlap.referee.limits import Limits
 
 LANGUAGES = {".py": "python", ".cpp": "cpp", ".cc": "cpp", ".cxx": "cpp", ".cu": "cu"}
+SOLUTION = ".json"  # of flashinfer-bench: a Python file in JSON
 IMPORTS_TRITON = re.compile(r"^\s*(import\s+triton|from\s+triton)\b", re.MULTILINE)
 
 
@@ -26,7 +28,7 @@ def read_submission(path: Path, author: str | None = None) -> Submission:
 
     Raises UsageError for a file that is not there, or whose ending is not known.
     """
-    lang = LANGUAGES.get(path.suffix)
+    lang = "python" if path.suffix == SOLUTION else LANGUAGES.get(path.suffix)
     if not path.is_file():
         found = "not a file" if path.exists() else "no such file"
         raise UsageError(f"{path}: {found}; give the path of a kernel ({', '.join(LANGUAGES)})")
@@ -53,9 +55,15 @@ def read_submission(path: Path, author: str | None = None) -> Submission:
         return Submission(
             path.name, "", lang, digest, author, f"{path.name} is not UTF-8 text (it holds a NUL byte)"
         )
+    name = path.name
+    if path.suffix == SOLUTION:
+        try:
+            name, source = flashinfer.solution_source(source)
+        except flashinfer.SolutionError as error:
+            return Submission(path.name, "", lang, digest, author, f"{path.name} {error}")
     if lang == "python" and IMPORTS_TRITON.search(source):
         lang = "triton"
-    return Submission(path.name, source, lang, digest, author)
+    return Submission(name, source, lang, digest, author)
 
 
 def verdict(
@@ -104,7 +112,7 @@ def replay(run_id: str, workload: int | None, device: Device, out: Path) -> repl
     Raises UsageError, ProblemError, DeviceError.
     """
     run = runs.load(run_id)
-    problem = load(Path(run.problem_folder))
+    problem = find_again(Path(run.problem_folder), run.problem)
     if problem.id != run.problem:
         raise UsageError(f"run {run_id} was of {run.problem}; {run.problem_folder} holds {problem.id} now")
     if run.device.kind != device.info.kind:

@@ -15,7 +15,10 @@ from hotlap.errors import DeviceError, HarnessError, ProblemError, SubmissionErr
 from hotlap.model import Status
 from tests.cli import factory
 
-VERBS = ("problems", "show", "init", "check", "run", "calibrate", "schema", "doctor", "demo")
+VERBS = (
+    *("problems", "show", "init", "audit", "check", "run", "duel", "profile", "question"),
+    *("calibrate", "schema", "doctor", "demo"),
+)
 
 
 @pytest.mark.parametrize(

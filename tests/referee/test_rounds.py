@@ -436,13 +436,13 @@ def test_an_answer_of_one_byte_that_is_not_written_is_compared_and_wrong(seat: S
 
 LIAR = """
 import sys
-main = sys.modules["hotlap.contestant.main"]
-main.honest = honest = getattr(main, "honest", main.layout)
+main, results = (sys.modules["hotlap.contestant." + name] for name in ("main", "results"))
+results.honest = honest = getattr(results, "honest", results.layout)
 def lie(value):
     one = honest(value)
     {lie}
     return one
-main.layout = lie
+results.layout = lie
 def kernel(x): return 2 * x
 """
 NOWHERE = "main.PythonKernel.pointers = lambda kernel: [4096 * (1 + i) for i in range(len(kernel.results))]"

@@ -75,6 +75,11 @@ def directive_name(problem: Problem) -> str:
 
 def starter(problem: Problem, file: str, name: str) -> str:
     """The text of a starter, its first line naming the problem. Raises UsageError when there is none."""
+    if problem.contract != "kernel":
+        raise UsageError(
+            f"{short_name(problem)} comes in another format, which has no starters of ours. "
+            f"`hotlap show {name} --prototype` prints what to define"
+        )
     path = problem.folder / "starter" / file
     try:
         source = path.read_text(encoding="utf-8")

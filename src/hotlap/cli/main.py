@@ -21,6 +21,7 @@ import typer
 
 from hotlap import __version__
 from hotlap.cli import (
+    audit,
     calibrate,
     check,
     console,
@@ -34,6 +35,7 @@ from hotlap.cli import (
     run,
     schema,
     show,
+    suite,
 )
 from hotlap.errors import DeviceError, HarnessError, HotlapError
 
@@ -41,6 +43,7 @@ _VERBS = (
     (problems.problems, problems.EPILOG),
     (show.show, show.EPILOG),
     (init.init, init.EPILOG),
+    (audit.audit, audit.EPILOG),
     (check.check, check.EPILOG),
     (run.run, run.EPILOG),
     (duel.duel, duel.EPILOG),
@@ -61,6 +64,7 @@ app = typer.Typer(
 )
 for _verb, _epilog in _VERBS:
     app.command(epilog=_epilog)(_verb)
+app.add_typer(suite.app, name="suite", epilog=suite.EPILOG, help="Judge many problems and samples: fast_p.")
 
 
 def _print_version(wanted: bool) -> None:

@@ -10,6 +10,7 @@ from hotlap.cli import console, options
 from hotlap.cli.judging import default_device, print_verdict
 from hotlap.cli.progress import reporting
 from hotlap.cli.target import Target, resolve
+from hotlap.errors import UsageError
 from hotlap.model import Status, Verdict
 from hotlap.text import clean
 
@@ -109,6 +110,8 @@ def profile_target(
     from hotlap.verdict import read_submission, verdict
 
     problem = find(target.problem)
+    if problem.contract != "kernel":
+        raise UsageError(f"{problem.id}: `hotlap profile` takes native problems only; use check, run or duel")
     submission = read_submission(target.file)
     name = device or target.device or default_device(submission)
     with reporting(verbose=verbose) as report, open_device(name, on_wait=report.waiting) as opened:

@@ -1,5 +1,6 @@
 """`hotlap run`: the whole verdict, correctness and time."""
 
+from json import dumps
 from pathlib import Path
 from typing import Annotated
 
@@ -7,7 +8,9 @@ import typer
 
 from hotlap.cli import console, options, report
 from hotlap.cli.judging import judge_target, print_verdict
-from hotlap.cli.target import resolve
+from hotlap.cli.target import Target, resolve
+from hotlap.errors import UsageError
+from hotlap.model import Verdict
 
 EPILOG = options.examples(
     "hotlap run basics/softmax kernel.py",
@@ -37,6 +40,12 @@ def run(
     ] = None,
     plot: report.Plot = None,
     page: report.Page = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            "--trace", help="Of a flashinfer definition: append a Trace a workload.", show_default=False
+        ),
+    ] = None,
     json: options.JsonFlag = False,
     verbose: options.Verbose = False,
 ) -> None:
@@ -46,9 +55,27 @@ def run(
     """
     target = resolve(first, second)
     papers = report.plan(plot, page)
+    if trace is not None and not target.problem.endswith(".json"):
+        raise UsageError("--trace: only a flashinfer definition (a .json file) has traces; leave it out")
     verdict = judge_target(
         target, timed=True, device=device, author=author, baseline=baseline, verbose=verbose
     )
     print_verdict(verdict, as_json=json)
     report.write(papers, verdict)
+    if trace is not None:
+        _append_traces(trace, target, verdict)
     raise typer.Exit(console.exit_code(verdict))
+
+
+def _append_traces(path: Path, target: Target, verdict: Verdict) -> None:
+    """A line of JSON for each workload. Raises UsageError for a path that cannot be written."""
+    from hotlap.problems import flashinfer
+    from hotlap.problems.find import find
+
+    name = flashinfer.solution_name(target.file)
+    lines = [dumps(one) for one in flashinfer.traces(find(target.problem), verdict, name)]
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+    except OSError as error:
+        raise UsageError(f"--trace {path}: cannot be written ({error.strerror or error})") from None

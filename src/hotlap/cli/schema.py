@@ -19,6 +19,7 @@ class Document(StrEnum):
     calibration = "calibration"
     duel = "duel"
     profile = "profile"
+    audit = "audit"
 
 
 def _class_of(document: Document) -> type:
@@ -26,6 +27,10 @@ def _class_of(document: Document) -> type:
         from hotlap.profiling.report import Profile
 
         return Profile
+    if document is Document.audit:
+        from hotlap.audit.report import Audit
+
+        return Audit
     return {
         Document.verdict: Verdict,
         Document.run: Run,
@@ -38,7 +43,7 @@ def schema(
     document: Annotated[Document, typer.Argument(help="Which document.")] = Document.verdict,
     json: Annotated[bool, typer.Option("--json", help="As on every verb; a schema is JSON anyway.")] = False,
 ) -> None:
-    """Print the JSON Schema of a verdict, a run, a calibration, a duel or a profile."""
+    """Print the JSON Schema of a verdict, a run, a calibration, a duel, a profile or an audit."""
     from hotlap.schema import json_schema
 
     console.print_json(json_schema(_class_of(document)))

@@ -24,6 +24,13 @@ EPILOG = options.examples(
 )
 
 
+FOREIGN_PROTOTYPES = {
+    "custom_kernel": "def custom_kernel(data):  # what generate_input makes -> what ref_kernel returns",
+    "run": "def run(*inputs):  # or run(*inputs, *outputs): in the order of the definition",
+    "ModelNew": "class ModelNew(torch.nn.Module):  # with the constructor and the forward of Model",
+}
+
+
 class PrototypeLanguage(StrEnum):
     """Languages whose prototypes differ."""
 
@@ -49,15 +56,18 @@ def show(
     if json:
         console.print_json(description(found))
     elif prototype:
-        print(clean(prototypes(found)[lang]))
+        texts = prototypes(found)
+        print(clean(texts.get(lang, texts[PrototypeLanguage.python])))
     else:
         console.stdout().print(page(found))
 
 
 def prototypes(problem: Problem) -> dict[PrototypeLanguage, str]:
-    """What a kernel implements, in each language."""
+    """What a kernel implements, in each language; a problem of another format has Python alone."""
     from hotlap.problems.prototype import c_prototype, python_prototype
 
+    if problem.contract in FOREIGN_PROTOTYPES:
+        return {PrototypeLanguage.python: FOREIGN_PROTOTYPES[problem.contract]}
     return {
         PrototypeLanguage.cpp: c_prototype(problem),
         PrototypeLanguage.cuda: c_prototype(problem, "cu"),
@@ -72,14 +82,17 @@ def description(problem: Problem) -> dict[str, Any]:
     return {
         "id": problem.id,
         **fields,
-        "c_prototype": texts[PrototypeLanguage.cpp],
-        "cuda_prototype": texts[PrototypeLanguage.cuda],
+        "c_prototype": texts.get(PrototypeLanguage.cpp),
+        "cuda_prototype": texts.get(PrototypeLanguage.cuda),
         "python_prototype": texts[PrototypeLanguage.python],
+        **({"task": task_fields(problem)} if problem.contract == "custom_kernel" else {}),
     }
 
 
 def page(problem: Problem) -> Group:
     """The whole page of one problem."""
+    if problem.contract != "kernel":
+        return foreign_page(problem)
     texts = prototypes(problem)
     parts: list[RenderableType] = [
         Text.assemble((short_name(problem), "bold"), f"  {clean(problem.title)}"),
@@ -104,6 +117,63 @@ def page(problem: Problem) -> Group:
         Text(f"next: hotlap init {clean(short_name(problem))}", style="dim"),
     ]
     return Group(*parts)
+
+
+def foreign_page(problem: Problem) -> Group:
+    """The page of a problem of another format: its tensors are known once a case is drawn."""
+    parts: list[RenderableType] = [
+        Text.assemble((short_name(problem), "bold"), f"  {clean(problem.title)}"),
+        Text(clean(f"{problem.id}  {' '.join(problem.tags)}"), style="dim"),
+        Text(""),
+        Markdown(clean(problem.statement)),
+        _heading("python"),
+        _code(prototypes(problem)[PrototypeLanguage.python]),
+    ]
+    if problem.contract == "custom_kernel":
+        parts += [_heading("cases"), case_table(problem), _heading("task.yml"), task_table(problem)]
+        parts.append(Text("\nchecked by the folder's own check_implementation", style="dim"))
+    else:
+        parts += [_heading("tolerance"), Text(clean(tolerance(problem)))]
+    parts.append(Text(f"next: hotlap check {clean(str(problem.folder))} kernel.py", style="dim"))
+    return Group(*parts)
+
+
+def case_table(problem: Problem) -> Table:
+    """A row a case of a KernelBot folder: its number, what it is for, what generate_input receives."""
+    from hotlap.problems.kernelbot import arguments, is_strict, read_task
+
+    task = read_task(problem.folder)
+    ranked = task.ranked()
+    table = _plain_table("case", "kind", "arguments")
+    for index, case in enumerate(task.cases):
+        kind = "test" if index < len(task.tests) else "bench" if index in ranked else "bench, not ranked"
+        said = " ".join(f"{name}={value!r}" for name, value in arguments(case, is_strict(problem)).items())
+        table.add_row(*(Text(clean(cell)) for cell in (str(index), kind, said)))
+    return table
+
+
+def task_table(problem: Problem) -> Table:
+    """What else task.yml says, a row a key."""
+    table = _plain_table()
+    for key, value in task_fields(problem).items():
+        said = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
+        said = ", ".join(said) if isinstance(said, list) else str(said)
+        table.add_row(Text(clean(key), style="dim"), Text(clean(said or text.ABSENT)))
+    return table
+
+
+def task_fields(problem: Problem) -> dict[str, Any]:
+    """The rest of task.yml: what hotlap shows and does not use."""
+    from hotlap.problems.kernelbot import read_task
+
+    task = read_task(problem.folder)
+    return {
+        "ranking_by": task.ranking_by,
+        "gpus": list(task.gpus),
+        "files": list(task.files),
+        "templates": {lang: str(path) for lang, path in task.templates.items()},
+        "timeouts_s": dict(task.timeouts_s),
+    }
 
 
 def _heading(title: str) -> Text:

@@ -5,6 +5,7 @@ returned tensors in the control block, write the number to DONE, then describe w
 Everything the referee needs before its end stamp is in shared memory, so it can freeze us at once.
 """
 
+import base64
 import ctypes
 import gc
 import importlib
@@ -23,9 +24,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from hotlap.contestant import limits, wire
+from hotlap.contestant import limits, results, wire
 from hotlap.contestant.cuda import CudaFailed
+from hotlap.contestant.foreign import ForeignKernel, NoEntry
 from hotlap.contestant.gpu import GpuRounds
+from hotlap.contestant.modelnew import NoModel
 from hotlap.contestant.unshared import Unshared
 
 MESSAGE_CHARS, TRACEBACK_CHARS = 4096, 16384
@@ -47,6 +50,9 @@ libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 class ContractError(Exception):
     """The submission does not keep the contract; the text is for its author."""
+
+
+FOR_THE_AUTHOR = (ContractError, NoEntry, NoModel, CudaFailed)  # their text says all that there is to say
 
 
 class Mapping:
@@ -93,7 +99,7 @@ class PythonKernel:
         self.calls: list[tuple[Any, ...]] = []
         self.outs: list[Any] = []
 
-    def prepare(self, axes: dict[str, int]) -> None:
+    def prepare(self, axes: dict[str, int], call: bytes = b"") -> None:
         if self.author_prepare is not None:
             self.author_prepare(axes)
 
@@ -124,26 +130,11 @@ class PythonKernel:
 
     def pointers(self) -> list[int]:
         """Where the returned arrays are, call by call and output by output."""
-        if self.style == "out" or not self.results:
-            return []
-        first = self.results[0]
-        try:
-            if not isinstance(first, tuple) or len(first) == 1:
-                where = address_reader(first[0] if isinstance(first, tuple) else first)
-                return [where(r[0] if isinstance(r, tuple) else r) for r in self.results]
-            readers = [address_reader(r) for r in first]
-            return [where(r) for result in self.results for where, r in zip(readers, result, strict=True)]
-        except (AttributeError, TypeError, ValueError, IndexError, RuntimeError):
-            return []  # not arrays, or not as many as declared: `returned` says what they are
+        return [] if self.style == "out" else results.pointers(self.results)
 
     def returned(self) -> list[list[dict[str, Any]]]:
         """The distinct layouts of what the calls returned, each a list with one entry an output."""
-        distinct: list[list[dict[str, Any]]] = []
-        for result in self.results[: wire.MAX_CALLS]:
-            one = [layout(r) for r in result] if isinstance(result, tuple) else [layout(result)]
-            if one not in distinct and len(distinct) < 4:
-                distinct.append(one[: 2 * wire.MAX_OUTPUTS])
-        return distinct
+        return results.layouts(self.results)
 
 
 class CompiledKernel:
@@ -159,7 +150,7 @@ class CompiledKernel:
         self.axes_names = axes_names
         self.axes: Any = None
 
-    def prepare(self, axes: dict[str, int]) -> None:
+    def prepare(self, axes: dict[str, int], call: bytes = b"") -> None:
         values = [axes[name] for name in self.axes_names]
         self.axes = (ctypes.c_int64 * max(1, len(values)))(*values)
         if self.author_prepare is not None:
@@ -230,7 +221,7 @@ class NoKernel:
     def run(self, calls: int) -> None:
         pass
 
-    def prepare(self, axes: dict[str, int]) -> None:
+    def prepare(self, axes: dict[str, int], call: bytes = b"") -> None:
         pass
 
     def pointers(self) -> list[int]:
@@ -240,7 +231,7 @@ class NoKernel:
         return []
 
 
-Kernel = PythonKernel | CompiledKernel | NoKernel | Unshared
+Kernel = PythonKernel | ForeignKernel | CompiledKernel | NoKernel | Unshared
 
 
 def unpack_caches(archive: Path) -> None:
@@ -268,38 +259,6 @@ def import_file(path: Path) -> ModuleType:
     return module
 
 
-def address_reader(value: Any) -> Callable[[Any], int]:
-    if hasattr(value, "data_ptr"):
-        return type(value).data_ptr  # type: ignore[no-any-return]
-    if hasattr(value, "__cuda_array_interface__"):
-        return lambda array: int(array.__cuda_array_interface__["data"][0])
-    return lambda array: int(array.__array_interface__["data"][0])
-
-
-def layout(value: Any) -> dict[str, Any]:
-    """dtype, shape and strides (in bytes) of one returned array; only `type` for anything else."""
-    name = type(value).__name__
-    if hasattr(value, "data_ptr") and hasattr(value, "stride"):
-        size = value.element_size()
-        return {
-            "type": name,
-            "dtype": str(value.dtype).removeprefix("torch."),
-            "device": str(value.device),
-            "shape": list(value.shape),
-            "strides": [s * size for s in value.stride()],
-        }
-    for device, attribute in (("cuda:0", "__cuda_array_interface__"), ("cpu", "__array_interface__")):
-        if isinstance(getattr(value, attribute, None), dict):
-            return {
-                "type": name,
-                "dtype": str(value.dtype),
-                "device": device,
-                "shape": list(value.shape),
-                "strides": list(value.strides),
-            }
-    return {"type": name}
-
-
 def words(error: BaseException) -> str:
     """What an exception says; an author's class may raise even in that."""
     try:
@@ -313,7 +272,7 @@ def describe(error: BaseException, phase: str) -> dict[str, Any]:
     if isinstance(error, SyntaxError):
         where = f"{os.path.basename(error.filename or '?')}, line {error.lineno}"
         text = f"SyntaxError: {error.msg} ({where})"
-    elif isinstance(error, ContractError | CudaFailed):
+    elif isinstance(error, FOR_THE_AUTHOR):
         text = str(error)
     else:
         said = words(error)
@@ -327,7 +286,7 @@ def describe(error: BaseException, phase: str) -> dict[str, Any]:
         "phase": phase,
         "type": type(error).__name__,
         "message": text[:MESSAGE_CHARS],
-        "traceback": "" if isinstance(error, ContractError | CudaFailed) else trace[-TRACEBACK_CHARS:],
+        "traceback": "" if isinstance(error, FOR_THE_AUTHOR) else trace[-TRACEBACK_CHARS:],
     }
 
 
@@ -340,7 +299,7 @@ class Contestant:
         self.mappings: list[Mapping] = []
         self.control = 0
 
-    def load(self, path: str, lang: str, axes_names: list[str]) -> dict[str, Any]:
+    def load(self, path: str, lang: str, axes_names: list[str], contract: str = "kernel") -> dict[str, Any]:
         unpack_caches(Path(path).parent / wire.CACHES)
         if lang == "cpp":
             self.kernel = CompiledKernel(Path(path), axes_names)
@@ -349,10 +308,16 @@ class Contestant:
         else:
             if self.torch is None:
                 self.torch = importlib.import_module("torch")
-            self.kernel = PythonKernel(Path(path), self.torch)
+            self.kernel = self._python_kernel(Path(path), contract)
         if self.is_unshared:
             self.kernel = Unshared(self.kernel, self.torch)
         return {"op": "loaded", "style": self.kernel.style}
+
+    def _python_kernel(self, path: Path, contract: str) -> PythonKernel | ForeignKernel:
+        if contract == "kernel":
+            return PythonKernel(path, self.torch)
+        device = "cuda" if self.gpu is not None or self.is_unshared else "cpu"
+        return ForeignKernel(import_file(path), path.name, contract, self.torch, device)
 
     def open_control(self) -> dict[str, Any]:
         (fd,) = self.channel.take_fds()
@@ -365,8 +330,9 @@ class Contestant:
         )
         return {"op": "opened"}
 
-    def prepare(self, axes: dict[str, int]) -> dict[str, Any]:
-        self.kernel.prepare(axes)
+    def prepare(self, axes: dict[str, int], call: str = "") -> dict[str, Any]:
+        """call: a foreign problem's arguments without their tensors, in base 64."""
+        self.kernel.prepare(axes, base64.b64decode(call))
         if self.gpu is not None:
             self.gpu.cuda.synchronize()  # what prepare broke on the device shows here, not in a call
         return {"op": "prepared"}

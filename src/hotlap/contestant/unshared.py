@@ -7,6 +7,8 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
+from hotlap.contestant import results
+
 WARM_UP_CALLS, CLAIMED_CALLS = 3, 30
 
 
@@ -31,8 +33,8 @@ class Unshared:
         self.kernel, self.torch, self.style = kernel, torch, kernel.style
         self.results: Sequence[Any] = ()
 
-    def prepare(self, axes: dict[str, int]) -> None:
-        self.kernel.prepare(axes)
+    def prepare(self, axes: dict[str, int], call: bytes = b"") -> None:
+        self.kernel.prepare(axes, call)
 
     def attach(self, inputs: Sequence[Any], outputs: Sequence[Any], slots: int) -> None:
         self.inputs = [m and Mirror(m, self.torch, slots) for m in inputs]
@@ -55,8 +57,7 @@ class Unshared:
     def _answers(self, call: int) -> Sequence[Any]:
         if self.style != "returns":
             return [mirror.device[call] for mirror in self.outputs]
-        result = self.kernel.results[call]
-        return result if isinstance(result, tuple) else (result,)
+        return results.arrays(self.kernel.results[call])
 
     def claim(self) -> dict[str, Any]:
         """Median nanoseconds of a call by this process's own events, on the inputs of the last round."""

@@ -11,15 +11,15 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from hotlap.errors import DeviceError, HarnessError, OutOfDeviceMemory, ProblemError
+from hotlap.errors import DeviceError, HotlapError, OutOfDeviceMemory, ProblemError
 from hotlap.model import Kind, Problem, TensorSpec
 from hotlap.problems import shapes
 from hotlap.problems.dtypes import is_float
@@ -31,14 +31,34 @@ if TYPE_CHECKING:
 
 Function = Callable[..., Any]
 
+BASELINE_FILE = "hotlap_baseline.py"  # of a foreign problem: imports its own code and defines what is called
+
 # Loading changes sys.modules and sys.meta_path: two loads at once could take each other's helper modules.
 _loading = threading.Lock()
 _load_numbers = itertools.count(1)
 
 
+class Pinned(NamedTuple):
+    """The tensors of one case of a foreign problem, in the order of its flattened trees.
+
+    call: the arguments without their tensors, as a contestant needs them (`hotlap.problems.tree`). check,
+    reference: those of this case, in the place of the reference's own.
+    """
+
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    call: bytes
+    check: Function | None = None
+    reference: Function | None = None
+
+
 @dataclass(frozen=True)
 class Reference:
-    """The functions of a reference.py (DESIGN: make_inputs and reference always, the rest where defined)."""
+    """The functions of a reference.py (DESIGN: make_inputs and reference always, the rest where defined).
+
+    Of a foreign problem also: `pin`, which tells the tensors of a case on a device; `beside`, the files that
+    a submission may import; `baseline_files`, those of each baseline, which begins in BASELINE_FILE.
+    """
 
     make_inputs: Function
     reference: Function
@@ -46,13 +66,56 @@ class Reference:
     check: Function | None = None
     tolerance: Function | None = None
     hidden: Function | None = None
+    pin: Callable[[Mapping[str, int], Any], Pinned] | None = None
+    beside: Mapping[str, bytes] = field(default_factory=dict)
+    baseline_files: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict)
+
+
+class Bound(NamedTuple):
+    """A problem and its reference for one workload; call: see Pinned, None of a native problem."""
+
+    problem: Problem
+    reference: Reference
+    call: bytes | None
+
+
+def pinned(problem: Problem, reference: Reference, axes: Mapping[str, int], device: Any) -> Bound:
+    """The problem with the tensors that it has for these axes; a native one as it is.
+
+    Raises ProblemError, and DeviceError for what this device cannot do.
+    """
+    if reference.pin is None:
+        return Bound(problem, reference, None)
+    found = reference.pin(axes, device)
+    return Bound(
+        replace(problem, inputs=found.inputs, outputs=found.outputs),
+        replace(
+            reference,
+            check=found.check or reference.check,
+            reference=found.reference or reference.reference,
+        ),
+        found.call,
+    )
 
 
 def load_reference(problem: Problem) -> Reference:
-    """Execute reference.py as a module of its own, its folder importable only meanwhile.
+    """Execute reference.py as a module of its own, its folder importable only meanwhile. A foreign
+    problem has what its own format says.
 
     Raises ProblemError with file and line if it raises, DeviceError if torch is not installed.
     """
+    if problem.contract == "custom_kernel":
+        from hotlap.problems import kernelbot  # it needs this module
+
+        return kernelbot.load_reference(problem)
+    if problem.contract == "ModelNew":
+        from hotlap.problems import kernelbench
+
+        return kernelbench.load_reference(problem)
+    if problem.contract == "run":
+        from hotlap.problems import flashinfer
+
+        return flashinfer.load_reference(problem)
     path = problem.folder / REFERENCE
     source = read_source(problem.folder)
     name = re.sub(r"\W", "_", f"hotlap_reference_{problem.suite}_{problem.name}_{next(_load_numbers)}")
@@ -252,8 +315,8 @@ def _blame(problem: Problem, error: BaseException, doing: str) -> NoReturn:
 
     Raises OutOfDeviceMemory instead where a GPU's memory did not suffice: that is no fault of the problem's.
     """
-    if isinstance(error, HarnessError | OutOfDeviceMemory):
-        raise error  # of our own generator, in the midst of theirs
+    if isinstance(error, HotlapError):
+        raise error  # of our own code, in the midst of theirs
     if type(error).__name__ == "OutOfMemoryError":
         raise OutOfDeviceMemory(
             f"{problem.id}: {doing} needs more memory than the GPU has left: {error}"

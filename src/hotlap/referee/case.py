@@ -1,9 +1,11 @@
 """One submission under one problem on one device while it is refereed, and what was seen of it so far."""
 
+import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from hotlap.contestant import wire
 from hotlap.errors import DeviceError, OutOfDeviceMemory
 from hotlap.model import (
     Errors,
@@ -20,6 +22,7 @@ from hotlap.problems import reference as references
 from hotlap.problems import shapes
 from hotlap.problems.dtypes import DTYPES, is_float
 from hotlap.referee import check
+from hotlap.referee.cuda_device import CudaDevice
 from hotlap.referee.device import Device
 from hotlap.referee.limits import Limits
 from hotlap.referee.rng import derive
@@ -29,6 +32,8 @@ SAMPLED_WORDS = 16_384  # a workload, over all its timed calls
 HIDDEN_KEY = -1  # in the place of a workload's index, when hidden axes are drawn
 # The number of a round is part of every key in it: untimed rounds first, then those of the clock.
 PILOT_ROUND, BASELINE_ROUND, FIRST_ROUND, AGAIN_ROUND, SETTLE_ROUND, TIMED_ROUND = -10, -1, 0, 1, 2, 3
+
+MAX_CALL_BYTES = wire.MAX_MESSAGE_BYTES * 3 // 4 - 4096  # in base 64, beside the rest of a message
 
 Progress = Callable[[str, float | None], None]
 
@@ -79,10 +84,44 @@ class Case:
     runs: list[WorkloadRun] = field(default_factory=list)
     gaps: list[str] = field(default_factory=list)
     clocks_mhz: list[int] = field(default_factory=list)
+    call: bytes | None = None  # a foreign workload's arguments, without their tensors
 
     @property
     def limits(self) -> Limits:
         return self.device.limits
+
+    def pin(self, axes: Mapping[str, int]) -> None:
+        """Make problem and reference those of one workload, where its format says them only now.
+
+        Raises ProblemError, and DeviceError for what this device, or a contestant, cannot have.
+        """
+        bound = references.pinned(self.problem, self.reference, axes, drawn_on(self.device))
+        self.problem, self.reference, self.call = bound
+        if self.call is not None:
+            refuse_unwieldy(self.problem, self.call)
+
+
+def drawn_on(device: Device) -> Any:
+    """Where the inputs of a device's rounds are drawn."""
+    return device.gpu.torch_device if isinstance(device, CudaDevice) else "cpu"
+
+
+def refuse_unwieldy(problem: Problem, call: bytes) -> None:
+    """Raise DeviceError for a foreign problem whose arguments or results are too many for a contestant."""
+    for what, found, most in (
+        ("tensors in a call", len(problem.inputs) + len(problem.outputs), wire.MAX_FDS),
+        ("tensors in a result", len(problem.outputs), wire.MAX_OUTPUTS),
+        ("bytes of arguments beside tensors", len(call), MAX_CALL_BYTES),
+    ):
+        if found > most:
+            raise DeviceError(f"{problem.id}: unsupported here: needs {found} {what}; allowed: {most}")
+
+
+def prepare(seat: Any, axes: Mapping[str, int], call: bytes | None = None) -> None:
+    """Thaw a seat and have it prepare a workload; call: of a foreign one. Raises SeatFailed."""
+    seat.thaw()
+    more = {} if call is None else {"call": base64.b64encode(call).decode()}
+    seat.ask("prepare", seat.limits.prepare_s, op="prepare", axes=dict(axes), **more)
 
 
 def draw(case: Case, index: int, round_index: int, axes: dict[str, int], calls: int) -> Any:

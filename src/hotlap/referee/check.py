@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hotlap.errors import ProblemError
+from hotlap.errors import HotlapError, ProblemError
 from hotlap.model import Errors, Problem
 from hotlap.problems import shapes
 from hotlap.problems.reference import Reference, compute_reference
@@ -244,6 +244,8 @@ def _first(problem: Problem, violations: Any) -> str | None:
 def _guarded(problem: Problem, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return function(*arguments)
+    except HotlapError:
+        raise  # a foreign format's own words
     except Exception as error:
         raise ProblemError(
             f"{problem.folder / 'reference.py'}: {name} raised {type(error).__name__}: {error}"

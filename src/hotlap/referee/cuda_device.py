@@ -18,6 +18,7 @@ from hotlap.referee.clock_cuda import (
     CudaAssignment,
     CudaSeat,
     CudaVault,
+    Shelf,
     Stalled,
     call_bytes_cuda,
     draw_cuda_vault,
@@ -71,6 +72,7 @@ class CudaDevice(Wings[CudaSeat]):
         self.arch = self.access.arch
         self.pool = InOrder()
         self.calm_empty_ns = 0
+        self.shelves = (Shelf(), Shelf())  # the places of a duel's sides
         self.info = fingerprint(handle, self.nvml.driver_version())
         try:
             self.warm_up(warm)  # their frameworks load while ours does
@@ -124,6 +126,11 @@ class CudaDevice(Wings[CudaSeat]):
 
         torch.cuda.empty_cache()
         return self.gpu.free_bytes()
+
+    def empty_shelves(self) -> None:
+        """Give back the memory in which the sides of a duel had their arrays; both must be dead."""
+        for shelf in self.shelves:
+            shelf.empty(self.gpu)
 
     # --- who else is on it
 

@@ -8,13 +8,14 @@ makes those). Does not defend against: calls of one round that are merged or ove
 import os
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from hotlap.errors import ProblemError
 from hotlap.model import Fault, Kind, Problem, Samples, Workload
+from hotlap.problems import reference as references
 from hotlap.problems import shapes
 from hotlap.referee import check
 from hotlap.referee.case import (
@@ -30,6 +31,7 @@ from hotlap.referee.case import (
     buffer_budget,
     draw,
     named,
+    prepare,
     record,
 )
 from hotlap.referee.cpu_device import CpuDevice
@@ -57,6 +59,7 @@ def measure(case: Case, seat: Seat, baseline: str | None, progress: Progress) ->
     benches = [i for i, run in enumerate(case.runs) if run.kind is Kind.bench]
     for done, position in enumerate(benches):
         run = case.runs[position]
+        case.pin(run.axes)
         workload = Workload(Kind.bench, "cpu", run.axes)
         tally = Tally(run.checked_calls, run.total_calls, run.sampled_words, run.errors)
 
@@ -105,14 +108,28 @@ def load_baseline(case: Case, rival: Seat, wanted: str | None) -> str:
     """Load the problem's own baseline into its seat; a failure there is the problem's. Returns its style."""
     names = list(case.reference.baselines) or ["reference"]
     name = wanted or names[0]
-    for file in case.problem.folder.glob("*.py"):
-        rival.place(file.name, file.read_bytes())
-    path = rival.place("hotlap_baseline.py", f"from reference import {name} as kernel\n".encode())
+    paths = {file: rival.place(file, content) for file, content in _baseline_files(case, name).items()}
     try:
-        reply = rival.ask("load", rival.limits.load_s, op="load", path=path, lang="python", axes_names=[])
+        reply = rival.ask(
+            "load",
+            rival.limits.load_s,
+            op="load",
+            path=paths[references.BASELINE_FILE],
+            lang="python",
+            axes_names=[],
+            contract=case.problem.contract,
+        )
     except SeatFailed as error:
         raise ProblemError(f"{case.problem.id}: baseline {name} does not load: {error}") from None
     return str(reply.get("style"))
+
+
+def _baseline_files(case: Case, name: str) -> Mapping[str, bytes]:
+    """What a baseline's seat gets: its code, and a file that names the one function that is called."""
+    if case.problem.contract != "kernel":
+        return case.reference.baseline_files[name]
+    files = {file.name: file.read_bytes() for file in case.problem.folder.glob("*.py")}
+    return files | {references.BASELINE_FILE: f"from reference import {name} as kernel\n".encode()}
 
 
 @dataclass(frozen=True)
@@ -138,8 +155,7 @@ def _time_workload(
     tally.footprint_bytes = calls * call_bytes(case.problem, axes)
     with ExitStack() as ends:
         # A workload may change what prepare built for the last one, so it is prepared again.
-        seats.submission.thaw()
-        seats.submission.ask("prepare", case.limits.prepare_s, op="prepare", axes=axes)
+        prepare(seats.submission, axes, case.call)
         mine = Assignment(case.problem, axes, seats.submission, case.style, calls)
         ends.callback(mine.close)
         seats.submission.freeze()
@@ -235,12 +251,23 @@ def baseline_failed(case: Case, error: SeatFailed) -> ProblemError:
     return ProblemError(f"{case.problem.id}: the baseline {error}")
 
 
+def prepare_baseline(case: Case, baseline: Seat, axes: dict[str, int]) -> None:
+    """Tell a foreign problem's baseline of its arguments. Raises ProblemError."""
+    try:
+        prepare(baseline, axes, case.call)
+    except SeatFailed as error:
+        raise baseline_failed(case, error) from None
+
+
 def calls_per_round(
     case: Case, baseline: Seat, style: str, null: Seat, index: int, axes: dict[str, int]
 ) -> int:
     """N from the baseline's time for a call, memory and the cost of drawing; never from the submission."""
+    case.pin(axes)
     budget = buffer_budget(case, axes)
     calls = min(PILOT_CALLS, max(1, budget // call_bytes(case.problem, axes)))
+    if case.call is not None:
+        prepare_baseline(case, baseline, axes)
     pilot = Assignment(case.problem, axes, baseline, style, calls)
     try:
         times = []
@@ -331,7 +358,7 @@ def affordable_pairs(workload_s: float, pair_s: float, fewest: int, most: int) -
     return max(fewest, min(most, count - count % 2))
 
 
-def wanted_calls(calls: int, rounds: int) -> list[list[int]]:
-    """Which calls of each round are compared in full: FULL_CHECKS of all of them, secretly drawn."""
-    chosen = secret_choice(calls * rounds, FULL_CHECKS)
+def wanted_calls(calls: int, rounds: int, count: int = FULL_CHECKS) -> list[list[int]]:
+    """Which calls of each round are compared in full: so many of all of them, secretly drawn."""
+    chosen = secret_choice(calls * rounds, count)
     return [[c - r * calls for c in chosen if r * calls <= c < (r + 1) * calls] for r in range(rounds)]

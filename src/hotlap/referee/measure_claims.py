@@ -11,6 +11,7 @@ from hotlap.referee.case import (
     account,
     draw,
     named,
+    prepare,
     record,
 )
 from hotlap.referee.seat import SeatFailed
@@ -23,6 +24,7 @@ def take_claims(case: Case, progress: Progress) -> None:
     for position, run in enumerate(case.runs):
         if run.kind is not Kind.bench:
             continue
+        case.pin(run.axes)
         progress(f"claimed time of {named(run.axes)}", position / len(case.runs))
         axes = shapes.all_axes(case.problem, run.axes)
         tally = Tally(run.checked_calls, run.total_calls, run.sampled_words, run.errors)
@@ -36,8 +38,7 @@ def take_claims(case: Case, progress: Progress) -> None:
 
 
 def _claim(case: Case, index: int, axes: dict[str, int], tally: Tally) -> None:
-    case.seat.thaw()
-    case.seat.ask("prepare", case.limits.prepare_s, op="prepare", axes=axes)
+    prepare(case.seat, axes, case.call)
     assignment = case.device.assignment(case.problem, axes, case.seat, case.style, 1)
     try:
         vault = draw(case, index, TIMED_ROUND, axes, 1)

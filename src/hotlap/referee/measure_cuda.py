@@ -27,6 +27,7 @@ from hotlap.referee.case import (
     buffer_budget,
     draw,
     named,
+    prepare,
     record,
 )
 from hotlap.referee.clock_cuda import MODES, CudaAssignment, CudaSeat, Stalled
@@ -112,6 +113,7 @@ def measure_cuda(case: Case, baseline: str | None, progress: Progress) -> None:
         ends.callback(theirs.close)
         for done, position in enumerate(benches):
             run = case.runs[position]
+            case.pin(run.axes)
             axes = shapes.all_axes(case.problem, run.axes)
 
             def report(text: str, fraction: float, done: int = done) -> None:
@@ -192,7 +194,9 @@ def _restart(case: Case, device: CudaDevice, side: Side) -> None:
     case.seat = side.seat = device.take_seat("torch")
     side.seat.await_start()
     started = time.monotonic()
-    case.style = side.style = load(side.seat, case.problem, case.submission, case.library, kept)
+    case.style = side.style = load(
+        side.seat, case.problem, case.submission, case.library, kept, case.reference.beside
+    )
     case.loaded_s += time.monotonic() - started
 
 
@@ -264,10 +268,9 @@ def settle(
         mode, trial = side.mode, Tally()
         settling = SETTLE_ROUND - 2 * MODES.index(mode) - (0 if side.is_submission else 100)
         try:
-            if side.is_submission:
+            if side.is_submission or case.call is not None:
                 # A workload may change what prepare built for the last one, so it is prepared again.
-                side.seat.thaw()
-                side.seat.ask("prepare", case.limits.prepare_s, op="prepare", axes=axes)
+                prepare(side.seat, axes, case.call)
             side.work = work = device.assignment(case.problem, axes, side.seat, side.style, calls)
             # A first call before any capture: libraries make their handles then, kernels are loaded.
             vault = draw(case, index, settling - 1, axes, 1)
@@ -306,6 +309,7 @@ def _add(tally: Tally, trial: Tally) -> None:
 def calls_per_round(case: Case, device: CudaDevice, theirs: Side, index: int, axes: dict[str, int]) -> int:
     """N from the baseline's time for a call and from memory; never from the submission."""
     theirs.close()
+    case.pin(axes)
     most = (buffer_budget(case, axes, theirs.seat.idle_bytes)) // device.call_bytes(case.problem, axes)
     calls = min(PILOT_CALLS, most)
     settle(case, device, theirs, index, axes, calls, Tally())

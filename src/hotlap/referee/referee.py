@@ -47,6 +47,7 @@ from hotlap.referee.case import (
     buffer_budget,
     draw,
     named,
+    prepare,
     record,
     silent,
 )
@@ -93,7 +94,7 @@ def referee(
     case = Case(problem, submission, device, reference, new_master_key(), queued_s=device.take_queued_s())
     case.interprets = interpret
     try:
-        _refuse(submission, device, interpret)
+        _refuse(problem, submission, device, interpret)
         _referee(case, timed, interpret, baseline, progress)
     except SeatFailed as error:
         failure = error.failure
@@ -141,10 +142,15 @@ def referee(
     )
 
 
-def _refuse(submission: Submission, device: Device, interpret: bool) -> None:
+def _refuse(problem: Problem, submission: Submission, device: Device, interpret: bool) -> None:
     """Turn down what cannot be judged at all: SubmissionError, or DeviceError if it could elsewhere."""
     if submission.refused is not None:
         raise SubmissionError(submission.refused)
+    if problem.contract != "kernel" and is_compiled(submission):
+        raise SubmissionError(
+            f"{submission.file}: {problem.id} calls `{problem.contract}` of a Python file; load C++ and CUDA "
+            "from there"
+        )
     if device.info.kind == "cuda":
         if submission.lang == "cpp":
             raise DeviceError(
@@ -162,6 +168,9 @@ def _refuse(submission: Submission, device: Device, interpret: bool) -> None:
 def _referee(case: Case, timed: bool, interpret: bool, baseline: str | None, progress: Progress) -> None:
     device, problem, submission = case.device, case.problem, case.submission
     with ExitStack() as ends:
+        if case.reference.pin is not None:
+            # What this machine lacks is told before a submission trips over it. These inputs serve no call.
+            case.pin(_workloads(case, timed)[0].axes)
         start = time.monotonic()
         progress("starting contestants", 0.0)
         device.refuse_others()
@@ -183,7 +192,7 @@ def _referee(case: Case, timed: bool, interpret: bool, baseline: str | None, pro
             case.library = built.library or b""
         progress("loading", 0.05)
         seat.await_start()
-        case.style = load(seat, problem, submission, case.library)
+        case.style = load(seat, problem, submission, case.library, beside=case.reference.beside)
         case.loaded_s = time.monotonic() - start - case.build_s
         case.master = new_master_key()
 
@@ -191,7 +200,7 @@ def _referee(case: Case, timed: bool, interpret: bool, baseline: str | None, pro
         ends.enter_context(device.quiet())
         device.set_referee_affinity()
         ends.callback(device.restore_affinity)
-        for index, workload in enumerate(_workloads(case)):
+        for index, workload in enumerate(_workloads(case, timed)):
             hidden = workload.kind is Kind.hidden
             progress(f"checking {'hidden workload' if hidden else named(workload.axes)}", 0.1)
             _check_workload(case, index, workload)
@@ -238,8 +247,11 @@ def _memory_hog(case: Case, device: Device) -> Failure | None:
     return Failure(Status.failed, Fault.submission, "call", message)
 
 
-def _workloads(case: Case) -> list[Workload]:
-    """This device's workloads in order: tests, hidden ones drawn now, bench ones. Raises ProblemError."""
+def _workloads(case: Case, timed: bool) -> list[Workload]:
+    """This device's workloads in order: tests, hidden ones drawn now, bench ones. Raises ProblemError.
+
+    A foreign problem that has tests is only checked on these: its benchmarks may be a thousand times larger.
+    """
     profile = case.device.info.kind if case.device.info.kind == "cpu" else "gpu"
     mine = [w for w in case.problem.workloads if w.profile == profile]
     tests = [w for w in mine if w.kind is Kind.test]
@@ -248,6 +260,8 @@ def _workloads(case: Case) -> list[Workload]:
         raise ProblemError(
             f"{case.problem.id} has no bench workload of profile {profile!r}; add one to problem.toml"
         )
+    if case.problem.contract != "kernel" and tests and not timed:
+        return tests
     rng = Rng(derive(case.master, HIDDEN_KEY))
     drawn = references.hidden_axes(case.reference, case.problem, rng, profile, HIDDEN_WORKLOADS)
     return [*tests, *(Workload(Kind.hidden, profile, axes) for axes in drawn), *benches]
@@ -261,9 +275,9 @@ def _check_workload(case: Case, index: int, workload: Workload) -> None:
     tally = Tally()
     axes = shapes.all_axes(case.problem, workload.axes)
     try:
+        case.pin(axes)
         buffer_budget(case, axes)
-        case.seat.thaw()
-        case.seat.ask("prepare", case.limits.prepare_s, op="prepare", axes=axes)
+        prepare(case.seat, axes, case.call)
         _untimed_calls(case, index, axes, tally)
     except SeatFailed as error:
         tally.failure = error.failure
@@ -308,7 +322,7 @@ def _written_input(case: Case, axes: dict[str, int], vault: Vault, failure: Fail
 
     The referee reads the answer off memory; the contestant is not asked.
     """
-    sealed = isinstance(case.device, CpuDevice)
+    sealed = isinstance(case.device, CpuDevice) and case.call is None
     if not sealed or not failure.message.startswith(("was killed by SIGSEGV", "was killed by SIGBUS")):
         return None
     seat = case.device.take_seat(imports(case.submission, case.device.info.kind))

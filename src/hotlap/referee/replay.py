@@ -10,6 +10,7 @@ from hotlap.model import Problem, Run, WorkloadRun
 from hotlap.problems import reference as references
 from hotlap.problems import shapes
 from hotlap.referee import build, check
+from hotlap.referee.case import drawn_on, prepare
 from hotlap.referee.device import Device
 from hotlap.referee.loading import imports, is_compiled, load
 from hotlap.referee.rng import derive
@@ -38,7 +39,9 @@ def replay(problem: Problem, run: Run, index: int | None, device: Device, out: P
     workload = _choose(run, index)
     round_index, call = workload.failed_call or (0, 0)
     axes = shapes.all_axes(problem, workload.axes)
-    reference = references.load_reference(problem)
+    problem, reference, arguments = references.pinned(
+        problem, references.load_reference(problem), axes, drawn_on(device)
+    )
     key = derive(bytes.fromhex(run.master_key), workload.index, round_index, call)
     vault: Any = device.draw_vault(problem, reference, axes, [key])
     files = _dump(out, [s.name for s in problem.inputs], vault.inputs[0])
@@ -54,9 +57,8 @@ def replay(problem: Problem, run: Run, index: int | None, device: Device, out: P
     seat: Any = device.take_seat(imports(run.submission, device.info.kind), interpreted)
     try:
         seat.await_start()
-        style = load(seat, problem, run.submission, library)
-        seat.thaw()
-        seat.ask("prepare", seat.limits.prepare_s, op="prepare", axes=axes)
+        style = load(seat, problem, run.submission, library, beside=reference.beside)
+        prepare(seat, axes, arguments)
         assignment = device.assignment(problem, axes, seat, style, 1)
         try:
             # The first call of a process: on a GPU autotuners and compilers land in it.

@@ -4,13 +4,13 @@ import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
-from hotlap.referee.case import Case, account, draw
+from hotlap.referee.case import Case, account, draw, prepare
 from hotlap.referee.cpu_device import CpuDevice
 from hotlap.referee.loading import imports, load
 from hotlap.referee.measure import SideFailed, baseline_seat, calls_per_round, paired_rounds
 from hotlap.referee.rivals import DUEL_ROUND, Bench, Block, Rival, RivalFailed
 from hotlap.referee.rng import new_master_key
-from hotlap.referee.rounds import Assignment, secret_choice
+from hotlap.referee.rounds import Assignment
 from hotlap.referee.seat import Seat, SeatFailed
 
 
@@ -43,7 +43,9 @@ class CpuRivals:
         case = rival.case
         try:
             case.seat.await_start()
-            case.style = load(case.seat, case.problem, case.submission, case.library)
+            case.style = load(
+                case.seat, case.problem, case.submission, case.library, beside=case.reference.beside
+            )
         except SeatFailed as error:
             raise RivalFailed(rival, error.failure) from None
 
@@ -56,8 +58,8 @@ class CpuRivals:
         for rival in self.order:
             case, seat, tally = rival.case, rival.case.seat, rival.tally(bench.index)
             try:
-                seat.thaw()
-                seat.ask("prepare", case.limits.prepare_s, op="prepare", axes=bench.axes)
+                case.pin(bench.axes)
+                prepare(seat, bench.axes, case.call)
                 work = Assignment(case.problem, bench.axes, seat, case.style, bench.calls)
                 self._work[rival.name] = work
                 number = next(self._numbers)
@@ -70,21 +72,24 @@ class CpuRivals:
             if tally.failure is not None:
                 raise RivalFailed(rival, tally.failure)
 
-    def blocks(self, bench: Bench, orders: Sequence[bool], full: int, samples: int) -> Iterator[Block]:
+    def blocks(
+        self, bench: Bench, orders: Sequence[bool], wanted: Sequence[Sequence[int]], samples: int
+    ) -> Iterator[Block]:
         """A block for each order (whether A goes first), after one that does not count.
 
-        full: calls of each round that are compared in full. samples: words of each round that are read at its
-        end. Raises RivalFailed, HarnessError.
+        wanted: the calls of each round of a side that are compared in full, two rounds a block. samples:
+        words of each round that are read at its end. Raises RivalFailed, HarnessError.
         """
-        self._block(bench, orders[0], full, samples)
-        for a_first in orders:
-            yield self._block(bench, a_first, full, samples)
+        self._block(bench, orders[0], ([0], [0]), samples)
+        for a_first, half in zip(orders, range(0, len(wanted), 2), strict=True):
+            yield self._block(bench, a_first, wanted[half : half + 2], samples)
 
-    def _block(self, bench: Bench, a_first: bool, full: int, samples: int) -> Block:
+    def _block(self, bench: Bench, a_first: bool, wanted: Sequence[Sequence[int]], samples: int) -> Block:
         times: dict[str, list[int]] = {rival.name: [] for rival in self.rivals}
         first, second = self.rivals if a_first else reversed(self.rivals)
+        halves = ((first, second), (second, first))
         empty_ns = [
-            self._pair(bench, pair, full, samples, times) for pair in ((first, second), (second, first))
+            self._pair(bench, half, calls, samples, times) for half, calls in zip(halves, wanted, strict=True)
         ]
         a, b = (times[rival.name] for rival in self.rivals)
         return Block((a[0], a[1]), (b[0], b[1]), min(empty_ns), a_first)
@@ -93,14 +98,13 @@ class CpuRivals:
         self,
         bench: Bench,
         pair: Sequence[Rival],
-        full: int,
+        wanted: Sequence[int],
         samples: int,
         times: dict[str, list[int]],
     ) -> int:
         """A round of each on the same inputs; nanoseconds of an empty one."""
         number, case, null = next(self._numbers), pair[0].case, self.device.null_seat()
         vault = draw(case, bench.index, number, bench.axes, bench.calls)
-        wanted = secret_choice(bench.calls, full)
         sides = [self._work[rival.name] for rival in pair]
         try:
             results, empty_ns = paired_rounds(case, null, sides, vault, wanted, samples)

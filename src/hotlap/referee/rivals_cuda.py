@@ -1,8 +1,8 @@
 """A pair of processes on a GPU, one a rival: alive together, buffers of their own, rounds in turn.
 
 Defends against: what one rival leaves on the GPU for the other's round (it is frozen meanwhile, and a gap
-in the prologue shows what it had queued); addresses (who gets its buffers first is drawn, and changes from
-pair to pair).
+in the prologue shows what it had queued); addresses (the arrays of both sides lie in two places that stay the
+same, and who gets which is drawn, and changes from pair to pair).
 """
 
 import itertools
@@ -18,7 +18,7 @@ from hotlap.referee.measure import BASELINE_WORDS
 from hotlap.referee.measure_cuda import RETRIES, Side, baseline_side, calls_per_round, first_mode, settle
 from hotlap.referee.rivals import DUEL_ROUND, Bench, Block, Rival, RivalFailed
 from hotlap.referee.rng import new_master_key
-from hotlap.referee.rounds import RoundResult, secret_choice
+from hotlap.referee.rounds import RoundResult
 from hotlap.referee.seat import SeatFailed
 
 WARM = 6  # contestants whose frameworks load while others are timed
@@ -58,10 +58,13 @@ class CudaRivals:
     def _seat(self, rival: Rival) -> CudaSeat:
         case = rival.case
         case.seat = seat = self.device.take_seat(imports(case.submission, "cuda"))
+        seat.shelf = self.device.shelves[0 if rival is self.order[0] else 1]
         seat.handicap_ns = rival.handicap_ns
         try:
             seat.await_start()
-            case.style = load(seat, case.problem, case.submission, case.library, rival.cached)
+            case.style = load(
+                seat, case.problem, case.submission, case.library, rival.cached, case.reference.beside
+            )
         except SeatFailed as error:
             raise RivalFailed(rival, error.failure) from None
         return seat
@@ -75,6 +78,7 @@ class CudaRivals:
             side.close()
         for rival in self.order:
             side, tally = self._sides[rival.name], rival.tally(bench.index)
+            rival.case.pin(bench.axes)
             try:
                 settle(rival.case, self.device, side, bench.index, bench.axes, bench.calls, tally)
             except SeatFailed as error:
@@ -84,22 +88,27 @@ class CudaRivals:
             rival.mode = side.mode
             side.seat.freeze()
 
-    def blocks(self, bench: Bench, orders: Sequence[bool], full: int, samples: int) -> Iterator[Block]:
+    def blocks(
+        self, bench: Bench, orders: Sequence[bool], wanted: Sequence[Sequence[int]], samples: int
+    ) -> Iterator[Block]:
         """A block for each order (whether A goes first), after one that does not count.
 
-        full: calls of each round that are compared in full. samples: words of each round that are read at its
-        end. Raises RivalFailed, DeviceError.
+        wanted: the calls of each round of a side that are compared in full, two rounds a block. samples:
+        words of each round that are read at its end. Raises RivalFailed, DeviceError.
         """
-        self._block(bench, orders[0], full, samples)
-        for a_first in orders:
-            yield self._block(bench, a_first, full, samples)
+        self._block(bench, orders[0], ([0], [0]), samples)
+        for a_first, half in zip(orders, range(0, len(wanted), 2), strict=True):
+            yield self._block(bench, a_first, wanted[half : half + 2], samples)
 
-    def _block(self, bench: Bench, a_first: bool, full: int, samples: int) -> Block:
+    def _block(self, bench: Bench, a_first: bool, wanted: Sequence[Sequence[int]], samples: int) -> Block:
         for _ in range(RETRIES + 1):
             times: dict[str, list[int]] = {rival.name: [] for rival in self.rivals}
             first, second = self.rivals if a_first else reversed(self.rivals)
             halves = ((first, second), (second, first))
-            intruded = [self._pair(bench, half, full, samples, times) for half in halves]
+            intruded = [
+                self._pair(bench, half, calls, samples, times)
+                for half, calls in zip(halves, wanted, strict=True)
+            ]
             if not any(intruded):
                 a, b = (times[rival.name] for rival in self.rivals)
                 return Block((a[0], a[1]), (b[0], b[1]), self.device.empty_round(), a_first)
@@ -112,14 +121,13 @@ class CudaRivals:
         self,
         bench: Bench,
         pair: Sequence[Rival],
-        full: int,
+        wanted: Sequence[int],
         samples: int,
         times: dict[str, list[int]],
     ) -> bool:
         """A round of each on the same inputs; whether something else had the GPU meanwhile."""
         number, case = next(self._numbers), pair[0].case
         vault = draw(case, bench.index, number, bench.axes, bench.calls)
-        wanted = secret_choice(bench.calls, full)
         intruded = False
         for rival in pair:
             result = self._round(rival, bench, vault, wanted, samples, number)
@@ -171,10 +179,12 @@ class CudaRivals:
 def calls_of_workloads(
     device: CudaDevice, rivals: tuple[Rival, Rival], indexed: Sequence[tuple[int, dict[str, int]]]
 ) -> list[int]:
-    """Calls a round of each workload, from the baseline's time; its process ends afterwards.
+    """Calls a round of each workload, from the baseline's time; its process ends afterwards. The places of an
+    earlier duel are given back before.
 
     indexed: index and axes of each workload. Raises ProblemError, DeviceError.
     """
+    device.empty_shelves()
     for rival in rivals:
         rival.mode = first_mode(rival.case.problem)
     case = rivals[0].case

@@ -15,10 +15,11 @@ from hotlap.stats.decision import (
     successive_duels,
     without_placement,
 )
-from hotlap.stats.fast_p import fast_p
+from hotlap.stats.fast_p import fast_p, sure_fast_p
 from hotlap.stats.geomean import geomean, geomean_interval, widen
 from hotlap.stats.hodges_lehmann import hodges_lehmann, hodges_lehmann_interval
 from hotlap.stats.interval import quantile_interval
+from hotlap.stats.pass_at_k import pass_at_k
 from hotlap.stats.proportion import clopper_pearson
 from hotlap.stats.ranks import rank_intervals
 from hotlap.stats.variance import Components, variance_components
@@ -41,10 +42,12 @@ __all__ = [
     "hodges_lehmann_interval",
     "order_effect",
     "overall",
+    "pass_at_k",
     "quantile_interval",
     "rank_intervals",
     "screen",
     "successive_duels",
+    "sure_fast_p",
     "variance_components",
     "widen",
     "without_placement",
