@@ -141,6 +141,18 @@ def test_a_definition_without_workloads_says_where_they_belong(tmp_path: Path) -
         find(str(path))
 
 
+def test_a_stored_input_is_read_from_below_the_folders_of_its_definition(tmp_path: Path) -> None:
+    import torch
+    from safetensors.torch import save_file
+
+    stored = torch.arange(64, dtype=torch.float32)
+    (tmp_path / "blobs").mkdir()
+    save_file({"weight": stored}, tmp_path / "blobs" / "w.safetensors")
+    source = {"type": "safetensors", "path": "blobs/w.safetensors", "tensor_key": "weight"}
+    given = drawn(written(tmp_path, workload(w=source)))[1]
+    assert torch.equal(given, stored)
+
+
 # --- solutions -----------------------------------------------------------------------------------
 
 
