@@ -5,8 +5,17 @@ from typing import Any
 
 import pytest
 
-from hotlap.calibrate.duels import duel_with_itself
-from hotlap.duel import FINEST, MODES_DIFFER, TIERS, duel, match_of, pair_effects, play_pair
+from hotlap.calibrate.duels import duel_with_itself, match_of_kind
+from hotlap.duel import (
+    FINEST,
+    MODES_DIFFER,
+    TIERS,
+    duel,
+    give_back_places,
+    match_of,
+    pair_effects,
+    play_pair,
+)
 from hotlap.model import Outcome, Submission
 from hotlap.problems import reference as references
 from hotlap.problems.find import find
@@ -61,6 +70,19 @@ def test_kernels_that_are_launched_in_different_ways_need_a_larger_difference(de
     assert given.notes
     assert "b in after-go" in given.notes[0]
     assert (given.verdict, given.faster) == (Outcome.decided, "a"), given.reason
+
+
+def test_the_places_of_both_sides_stay_the_same_for_a_match_and_are_given_back(device: Any) -> None:
+    match = match_of_kind(device, "launch")
+    seen = []
+    for _ in range(2):
+        play_pair(match, TIERS[0])
+        seen.append([sorted(address for _, address, _ in shelf.blocks) for shelf in device.shelves])
+    assert seen[0] == seen[1]
+    assert all(seen[0])
+    assert not set(seen[0][0]) & set(seen[0][1])
+    give_back_places(device)
+    assert [shelf.blocks for shelf in device.shelves] == [[], []]
 
 
 def test_pairs_of_a_kernel_with_itself_are_kept(device: Any) -> None:
