@@ -1,5 +1,7 @@
 """`hotlap run`: the whole verdict, correctness and time."""
 
+from collections.abc import Mapping
+from enum import StrEnum
 from json import dumps
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +10,7 @@ import typer
 
 from hotlap.cli import console, options, report
 from hotlap.cli.judging import judge_target, print_verdict
+from hotlap.cli.original import EXIT_CODES, print_original, run_original
 from hotlap.cli.target import Target, resolve
 from hotlap.errors import UsageError
 from hotlap.model import Verdict
@@ -18,7 +21,15 @@ EPILOG = options.examples(
     "hotlap run basics/softmax kernel.py --device cuda",
     "hotlap run basics/softmax kernel.cpp --json | jq .score.speedup",
     "hotlap run basics/softmax kernel.cpp --plot softmax.png --report softmax.html",
+    "hotlap run problems/pmpp_v2/vectoradd_py kernel.py --protocol original",
 )
+
+
+class Protocol(StrEnum):
+    """Who times and checks: hotlap's referee, or the eval script that comes with a KernelBot folder."""
+
+    referee = "referee"
+    original = "original"
 
 
 def run(
@@ -46,6 +57,12 @@ def run(
             "--trace", help="Of a flashinfer definition: append a Trace a workload.", show_default=False
         ),
     ] = None,
+    protocol: Annotated[
+        Protocol,
+        typer.Option(
+            "--protocol", help="original: of a KernelBot folder, run its own eval script. It never ranks."
+        ),
+    ] = Protocol.referee,
     json: options.JsonFlag = False,
     verbose: options.Verbose = False,
 ) -> None:
@@ -54,6 +71,11 @@ def run(
     Exit code: 0 accepted; 1 wrong, failed or suspect; 2 usage or problem; 3 void (not the kernel's fault).
     """
     target = resolve(first, second)
+    if protocol is Protocol.original:
+        _refuse_with_original({"--plot": plot, "--report": page, "--trace": trace, "--baseline": baseline})
+        said = run_original(target, device=device, author=author, verbose=verbose)
+        print_original(said, as_json=json)
+        raise typer.Exit(EXIT_CODES[said.status.value])
     papers = report.plan(plot, page)
     if trace is not None and not target.problem.endswith(".json"):
         raise UsageError("--trace: only a flashinfer definition (a .json file) has traces; leave it out")
@@ -65,6 +87,13 @@ def run(
     if trace is not None:
         _append_traces(trace, target, verdict)
     raise typer.Exit(console.exit_code(verdict))
+
+
+def _refuse_with_original(options_given: Mapping[str, object]) -> None:
+    """Raises UsageError for options that need a verdict, which the original protocol does not give."""
+    for option, value in options_given.items():
+        if value is not None:
+            raise UsageError(f"{option}: --protocol original gives no verdict; leave one of the two out")
 
 
 def _append_traces(path: Path, target: Target, verdict: Verdict) -> None:

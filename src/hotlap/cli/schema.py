@@ -20,6 +20,7 @@ class Document(StrEnum):
     duel = "duel"
     profile = "profile"
     audit = "audit"
+    original = "original"
 
 
 def _class_of(document: Document) -> type:
@@ -31,6 +32,10 @@ def _class_of(document: Document) -> type:
         from hotlap.audit.report import Audit
 
         return Audit
+    if document is Document.original:
+        from hotlap.original.report import Original
+
+        return Original
     return {
         Document.verdict: Verdict,
         Document.run: Run,
@@ -43,7 +48,7 @@ def schema(
     document: Annotated[Document, typer.Argument(help="Which document.")] = Document.verdict,
     json: Annotated[bool, typer.Option("--json", help="As on every verb; a schema is JSON anyway.")] = False,
 ) -> None:
-    """Print the JSON Schema of a verdict, a run, a calibration, a duel, a profile or an audit."""
+    """Print the JSON Schema of a verdict, run, calibration, duel, profile, audit or original run."""
     from hotlap.schema import json_schema
 
     console.print_json(json_schema(_class_of(document)))

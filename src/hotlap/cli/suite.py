@@ -1,8 +1,11 @@
 """`hotlap suite`: many problems and samples, judged one by one, and the fast_p table of them."""
 
 import importlib.util
+import json as jsons
+import os
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -16,9 +19,11 @@ from hotlap.errors import UsageError
 from hotlap.text import clean
 
 if TYPE_CHECKING:
+    from hotlap.fleet.generate import Endpoint, Generation, Price, Task, Wish
     from hotlap.fleet.results import SuiteHeader, SuiteReport, SuiteRow
     from hotlap.fleet.suite import Found, Sample
     from hotlap.fleet.suite_run import Listener, State
+    from hotlap.model import Problem
 
 EPILOG = options.examples(
     "hotlap suite run basics --solutions solutions/",
@@ -31,6 +36,7 @@ RUN_EPILOG = options.examples(
     "hotlap suite run basics --solutions solutions/",
     "hotlap suite run basics --solutions solutions/    the same again goes on where it was stopped",
     "hotlap suite run KernelBench/level1 --solutions runs/mine --device cuda --samples 4 --out level1",
+    "hotlap suite run basics --model NAME --endpoint http://localhost:8000/v1 --samples 4 --device cuda",
 )
 REPORT_EPILOG = options.examples(
     "hotlap suite report suite-basics",
@@ -54,7 +60,7 @@ def run(
         ),
     ],
     solutions: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--solutions",
             metavar="DIR",
@@ -62,7 +68,60 @@ def run(
             "level_L_problem_P_sample_S_kernel.py; .cpp and .cu too.",
             show_default=False,
         ),
-    ],
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="Instead of --solutions: have this model write the samples, into OUT/samples.",
+            show_default=False,
+        ),
+    ] = None,
+    endpoint: Annotated[
+        str | None,
+        typer.Option(
+            "--endpoint",
+            metavar="URL",
+            help="Where the model answers chat completions; a key, if it wants one, in OPENAI_API_KEY. "
+            "Default: OPENAI_BASE_URL.",
+            show_default=False,
+        ),
+    ] = None,
+    temperature: Annotated[
+        float | None,
+        typer.Option(
+            "--temperature",
+            metavar="T",
+            min=0.0,
+            help="For the model. Default: the endpoint's.",
+            show_default=False,
+        ),
+    ] = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            "--max-tokens",
+            metavar="N",
+            min=1,
+            help="The most that an answer may have. Default: the endpoint's.",
+            show_default=False,
+        ),
+    ] = None,
+    price_in: Annotated[
+        float | None,
+        typer.Option(
+            "--price-in",
+            metavar="X",
+            min=0.0,
+            help="Of a million tokens of prompts, to tell the cost.",
+            show_default=False,
+        ),
+    ] = None,
+    price_out: Annotated[
+        float | None,
+        typer.Option("--price-out", metavar="Y", min=0.0, help="The same of answers.", show_default=False),
+    ] = None,
     device: Annotated[
         str, typer.Option("--device", metavar="cpu|cuda|cuda:N", help="Where to judge; cuda is cuda:0.")
     ] = DEFAULT_DEVICE,
@@ -72,7 +131,8 @@ def run(
             "--samples",
             metavar="K",
             min=1,
-            help="The first K samples of each problem; missing ones are not correct. Default: all.",
+            help="The first K samples of each problem; missing ones are not correct. Default: all; of a "
+            "model, 1.",
             show_default=False,
         ),
     ] = None,
@@ -100,18 +160,37 @@ def run(
 
     Exit code: 0 when every sample was judged, whatever the verdicts; 2 usage or problem; 3 the device failed.
     """
+    from hotlap.fleet import generate, suite_run
     from hotlap.fleet import suite as suites
-    from hotlap.fleet import suite_run
 
     p_values = parsed_p(p)
     baselines = list(dict.fromkeys(baseline or ()))
+    if model is not None:
+        samples = samples or 1
+        wish = generate.Wish(model, samples, temperature, max_tokens)
+        where, price = _place(solutions, endpoint), _price(price_in, price_out)
+    else:
+        given = _given(
+            solutions,
+            {
+                "--endpoint": endpoint,
+                "--temperature": temperature,
+                "--max-tokens": max_tokens,
+                "--price-in": price_in,
+                "--price-out": price_out,
+            },
+        )
     problems = suites.problems_of(suite)
-    found = suites.samples_of(problems, solutions, samples)
     name = suites.suite_name(suite)
     folder = out or Path(f"suite-{name}")
-    _tell_strays(found)
     try:
         with reporting(verbose=verbose) as reporter:
+            if model is not None:
+                given = _written(problems, wish, where, folder, device, price, reporter)
+            else:
+                generate.refuse_generated(folder, given)
+            found = suites.samples_of(problems, given, samples)
+            _tell_strays(found)
             header, rows = suite_run.run(
                 name,
                 problems,
@@ -123,9 +202,14 @@ def run(
                 listener=_watcher(reporter),
             )
     except KeyboardInterrupt:
-        console.error(f"interrupted; what was judged is in {folder}, the same command goes on from there")
+        console.error(
+            f"interrupted; what was judged is in {folder}, answers are stored: "
+            "the same command goes on from there"
+            if model is not None
+            else f"interrupted; what was judged is in {folder}, the same command goes on from there"
+        )
         raise typer.Exit(console.INTERRUPTED) from None
-    _publish(header, rows, p_values, folder, as_json=json)
+    _publish(header, rows, p_values, folder, folder, as_json=json)
 
 
 @app.command(epilog=REPORT_EPILOG)
@@ -193,7 +277,7 @@ def report(
                 _say(f"wrote {file}")
         except OSError as error:
             raise UsageError(f"{error.filename}: cannot be written ({error.strerror})") from None
-    _publish(header, rows, p_values, folder, as_json=json)
+    _publish(header, rows, p_values, path, folder, as_json=json)
 
 
 def parsed_p(given: str) -> list[float]:
@@ -207,6 +291,69 @@ def parsed_p(given: str) -> list[float]:
             f"--p {given}: expected numbers of 0 or more with commas between, such as {P_DEFAULT}"
         )
     return found
+
+
+# --- samples: given, or written by a model ---------------------------------------------------------
+
+
+def _given(solutions: Path | None, settings: dict[str, object]) -> Path:
+    """The folder of solutions. Raises UsageError where there is none, or a setting of a model without one."""
+    if solutions is None:
+        raise UsageError(
+            "nothing to judge: give --solutions DIR, or --model NAME and --endpoint URL to have it written"
+        )
+    if odd := [name for name, value in settings.items() if value is not None]:
+        raise UsageError(
+            f"{odd[0]} is about a model that writes the samples; give --model NAME, or leave it out"
+        )
+    return solutions
+
+
+def _place(solutions: Path | None, endpoint: str | None) -> "Endpoint":
+    from hotlap.fleet.generate import endpoint_of
+
+    if solutions is not None:
+        raise UsageError(
+            "--model and --solutions: samples are either written by a model or given; leave one out"
+        )
+    return endpoint_of(endpoint, os.environ)
+
+
+def _price(tokens_in: float | None, tokens_out: float | None) -> "Price | None":
+    from hotlap.fleet.generate import Price
+
+    if tokens_in is None and tokens_out is None:
+        return None
+    if tokens_in is None or tokens_out is None:
+        raise UsageError("--price-in and --price-out go together: a cost needs both; 0 is a price")
+    return Price(tokens_in, tokens_out)
+
+
+def _written(
+    problems: "list[Problem]",
+    wish: "Wish",
+    endpoint: "Endpoint",
+    folder: Path,
+    device: str,
+    price: "Price | None",
+    reporter: Reporter,
+) -> Path:
+    """Have the samples written; the folder that they are in. Says on stderr what came and what it cost."""
+    from hotlap.fleet import generate
+
+    def told(done: int, total: int, task: "Task", said: str) -> None:
+        name = f"{task.problem.name} {task.k}"
+        if said != generate.STORED:
+            reporter.hide()
+            _say(f"{done}/{total}  {name}  {said}")
+        reporter(f"{done}/{total} · {wish.model} writes", done / total)
+
+    reporter(f"{wish.model} writes", 0.0)
+    made = generate.generate(problems, wish, endpoint, folder, device, price=price, told=told)
+    reporter.hide()
+    for note in generate.notes(made):
+        _say(note)
+    return folder / generate.SAMPLES
 
 
 # --- while it runs ---------------------------------------------------------------------------------
@@ -282,35 +429,57 @@ def _tell_strays(found: "Found") -> None:
 
 
 def _publish(
-    header: "SuiteHeader", rows: "list[SuiteRow]", p_values: list[float], folder: Path, *, as_json: bool
+    header: "SuiteHeader",
+    rows: "list[SuiteRow]",
+    p_values: list[float],
+    source: Path,
+    folder: Path,
+    *,
+    as_json: bool,
 ) -> None:
     """The table on stdout, and the report's files in the folder. Raises UsageError."""
+    from hotlap.fleet import generate
     from hotlap.fleet.results import report as table_of
-    from hotlap.schema import to_dict
 
     made = table_of(header, rows, p_values)
+    writer = generate.read(source)
+    if writer is not None:
+        made = replace(made, notes=(*generate.notes(writer), *made.notes))
+    document = _document(made, writer)
     try:
-        written = _write(made, header, rows, folder)
+        written = _write(made, document, header, rows, folder)
     except OSError as error:
         raise UsageError(
             f"{error.filename}: cannot be written ({error.strerror}); give another --out"
         ) from None
     if as_json:
-        console.print_json(to_dict(made))
+        console.print_json(document)
     else:
         _print(made)
     for path in written:
         _say(f"wrote {path}")
 
 
-def _write(made: "SuiteReport", header: "SuiteHeader", rows: "list[SuiteRow]", folder: Path) -> list[Path]:
+def _document(made: "SuiteReport", writer: "Generation | None") -> dict[str, Any]:
+    """The report as JSON, with what wrote its samples: null where they were given."""
+    from hotlap.schema import to_dict
+
+    return to_dict(made) | {"generation": None if writer is None else to_dict(writer)}
+
+
+def _write(
+    made: "SuiteReport",
+    document: dict[str, Any],
+    header: "SuiteHeader",
+    rows: "list[SuiteRow]",
+    folder: Path,
+) -> list[Path]:
     from hotlap.fleet import report as reports
-    from hotlap.schema import to_json
 
     folder.mkdir(parents=True, exist_ok=True)
     written = [folder / "report.md", folder / "report.json"]
     written[0].write_text(reports.markdown(made, header, rows), encoding="utf-8")
-    written[1].write_text(to_json(made, indent=2) + "\n", encoding="utf-8")
+    written[1].write_text(jsons.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     if importlib.util.find_spec("pyarrow") is None:
         _say(reports.NO_PYARROW)
     else:
