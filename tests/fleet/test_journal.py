@@ -116,3 +116,21 @@ def test_a_folder_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file")
     with pytest.raises(UsageError, match="cannot be written"), journal.opened(tmp_path / "out", header()):
         pass
+
+
+@pytest.mark.parametrize(
+    "content", [b"not ours", b"line 1\nline 2 without an end", b"{}\n", b'{"schema": "x"']
+)
+def test_a_file_that_is_no_journal_is_refused_and_left_as_it_was(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / journal.NAME).write_bytes(content)
+    with pytest.raises(UsageError), journal.opened(tmp_path, header()):
+        pass
+    assert (tmp_path / journal.NAME).read_bytes() == content
+
+
+def test_a_journal_is_a_file_and_not_a_link_to_one(tmp_path: Path) -> None:
+    (tmp_path / "precious.txt").write_text("line 1\nline 2")
+    (tmp_path / journal.NAME).symlink_to(tmp_path / "precious.txt")
+    with pytest.raises(UsageError), journal.opened(tmp_path, header()):
+        pass
+    assert (tmp_path / "precious.txt").read_text() == "line 1\nline 2"

@@ -222,3 +222,22 @@ def test_a_failing_call_can_be_made_again(device: CpuDevice, tmp_path: Path, suf
     assert again.wrong == "differs from the reference"
     a, b, out = (np.load(tmp_path / "out" / f"{name}.npy") for name in ("input0", "input1", "output"))
     assert np.allclose(out, a + b)
+
+
+def test_an_answer_that_the_checker_cannot_take_is_wrong_and_no_fault_of_the_problem(
+    device: CpuDevice, tmp_path: Path
+) -> None:
+    picky = "int((output - ref_kernel(data)).abs().max() * 1000) == 0, 'off'"
+    given = judged(
+        device,
+        write_folder(tmp_path, ("compare(output, ref_kernel(data))", picky)),
+        GOOD.replace(BODY, "    return a * float('nan')\n"),
+    )
+    assert (given.status, given.fault) == (Status.wrong, Fault.submission)
+    assert "check_implementation cannot take it" in (given.reason or "")
+
+
+def test_a_folder_whose_calls_all_get_the_same_judges_nobody(device: CpuDevice, tmp_path: Path) -> None:
+    given = judged(device, write_folder(tmp_path, ("gen.manual_seed(seed)", "gen.manual_seed(7)")), GOOD)
+    assert (given.status, given.fault) == (Status.void, Fault.problem)
+    assert "its inputs are the same in every call" in (given.reason or "")

@@ -234,3 +234,51 @@ def test_a_trace_of_a_timed_verdict_has_both_latencies(tmp_path: Path, cpu: Devi
     assert performance["latency_ms"] > 0
     assert performance["reference_latency_ms"] > 0
     assert performance["speedup_factor"] == given.workloads[0].speedup
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        ("k\0.py", RUN),
+        ("k\ud800.py", RUN),
+        ("a" * 300 + ".py", RUN),
+        ("k.py", "x = '\ud800'"),
+        ("k.py", "\0"),
+    ],
+)
+def test_a_solution_that_no_file_can_hold_is_the_author_s_fault(
+    tmp_path: Path, path: str, content: str
+) -> None:
+    (tmp_path / "ours.json").write_text(solution(f"{path}::run", **{path: content}))
+    assert read_submission(tmp_path / "ours.json").refused is not None
+    (tmp_path / "deep.json").write_text("[" * 200_000)
+    assert flashinfer.solution_name(tmp_path / "deep.json") == "deep"
+
+
+def test_a_stored_input_from_above_its_folders_is_not_read(tmp_path: Path) -> None:
+    source = {"type": "safetensors", "path": "/etc/hostname"}
+    with pytest.raises(ProblemError, match="is below none of its folders"):
+        drawn(written(tmp_path, workload(w=source)))
+
+
+def test_a_definition_that_answers_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match="outputs: found none"):
+        find(str(written(tmp_path, outputs={})))
+
+
+def test_code_of_a_definition_that_exits_is_the_problem_s_fault(tmp_path: Path, cpu: Device) -> None:
+    problem = find(str(written(tmp_path, reference="def run(x, w, eps):\n    raise SystemExit(0)\n")))
+    given = verdict(problem, Submission("k.py", RUN, "python", "0" * 64), cpu, timed=False)
+    assert (given.status, given.fault) == ("void", "problem")
+
+
+def test_inputs_that_are_the_same_in_every_call_judge_nobody(tmp_path: Path, cpu: Device) -> None:
+    import torch
+    from safetensors.torch import save_file
+
+    save_file({"x": torch.rand(37, 64), "w": torch.rand(64)}, tmp_path / "all.safetensors")
+    sources = {name: {"type": "safetensors", "path": "all.safetensors", "tensor_key": name} for name in "xw"}
+    problem = find(str(written(tmp_path, workload(**sources))))
+    given = verdict(problem, Submission("k.py", RUN, "python", "0" * 64), cpu, timed=False)
+    assert (given.status, given.fault) == ("void", "problem")
+    assert "its inputs are the same in every call" in (given.reason or "")

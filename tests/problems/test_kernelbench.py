@@ -313,7 +313,7 @@ def test_inputs_come_in_many_shapes(
         ("return x * 2", ["y"]),
         ("return x * 2, x > 0.5", ["y0", "y1"]),
         ("return [x, x.sum()]", ["y0", "y1"]),
-        ("return {'a': x, 'b': None, 'c': (x + 1, 3)}", ["y0", "y1"]),
+        ("return {'a': x, 'b': None, 'c': (x + 1, None)}", ["y0", "y1"]),
         ("return x.argmax(1)", ["y"]),
         ("return x.sum()", ["y"]),
         ("return x.t()", ["y"]),
@@ -567,3 +567,45 @@ def test_a_submission_gets_its_verdict(name: str, device: CpuDevice, tmp_path: P
     given: Verdict = verdict(load(write(tmp_path, problem)), read_submission(file), device, timed=False)
     assert given.status is status, given.reason
     assert reason in (given.reason or "")
+
+
+def test_integers_are_compared_with_what_model_itself_answers(tmp_path: Path) -> None:
+    body = "return (x @ x.t()).argmax(1)"
+    problem = problem_of(tmp_path, body, "[torch.rand(300, 16)]", "x")
+    for _ in range(3):
+        assert Call(problem).wrong(renamed(problem.folder.read_text()), tmp_path) is None
+
+
+def test_a_result_with_numbers_beside_tensors_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match="holds numbers or strings beside tensors"):
+        Call(problem_of(tmp_path, "return x * 2, float(x.sum())"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [
+        ("{'a': x * 2, 'b': x * 3}", Status.accepted),
+        ("{'b': x * 3, 'a': x * 2}", Status.accepted),
+        ("{'a': x * 3, 'b': x * 2}", Status.wrong),
+        ("{'a': x * 2, 'c': x * 3}", Status.failed),
+    ],
+)
+def test_answers_of_a_dict_are_told_by_their_names(
+    tmp_path: Path, device: CpuDevice, answer: str, status: Status
+) -> None:
+    problem = problem_of(tmp_path, "return {'a': x * 2, 'b': x * 3}")
+    text = problem.folder.read_text().replace("return {'a': x * 2, 'b': x * 3}", f"return {answer}")
+    given = verdict(problem, read_submission(write(tmp_path, renamed(text), "new.py")), device, timed=False)
+    assert given.status is status, given.reason
+
+
+def test_a_file_that_exits_is_the_problem_s_fault(tmp_path: Path) -> None:
+    path = write(tmp_path, AFFINE.replace("return [torch.rand(rows, width)]", "raise SystemExit(0)"))
+    with pytest.raises(ProblemError, match="get_inputs: raised SystemExit"):
+        Call(load(path))
+
+
+def test_what_a_verdict_was_made_by_is_in_the_version(tmp_path: Path) -> None:
+    path = write(tmp_path, AFFINE)
+    assert load(path, tolerance="strict").version.startswith("strict-")
+    assert "-" not in load(path).version

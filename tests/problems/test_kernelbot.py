@@ -386,3 +386,22 @@ def test_a_native_problem_is_bound_as_it_is() -> None:
     problem: Problem = find("basics/vectoradd")
     reference = load_reference(problem)
     assert pinned(problem, reference, {"n": 8}, "cpu") == (problem, reference, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'tests: &a\n  - {"size": 1, "seed": 2}\nbenchmarks: *a',
+        "5: 1",
+        'tests:\n  - {1: 2, "x": 3}',
+        'tests:\n  - {"size": "[{[]:1}]", "seed": 1}',
+        'files:\n  - {"name": "a.py", "source": "ev\\0al.py"}',
+    ],
+)
+def test_what_yaml_holds_and_no_case_can_be_is_a_fault_of_the_task(tmp_path: Path, text: str) -> None:
+    folder = write_folder(tmp_path)
+    key = text.partition(":")[0]
+    kept = [block for block in (folder / "task.yml").read_text().split("\n") if not block.startswith(key)]
+    (folder / "task.yml").write_text("\n".join([*kept, text]) + "\n")
+    with pytest.raises(ProblemError):
+        pinned(load(folder), load_reference(load(folder)), {"case": 0}, "cpu")

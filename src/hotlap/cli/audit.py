@@ -212,6 +212,10 @@ def _audit_one(
         if alone:
             raise
         return unusable(name, error)
+    except Exception as error:  # the boundary: of a suite, the others go on
+        if alone:
+            raise
+        return unusable(name, ProblemError(f"{type(error).__name__}: {error}"))
 
 
 def _shrunk(problem: Problem, room: Room) -> Problem:

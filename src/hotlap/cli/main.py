@@ -104,7 +104,9 @@ def dispatch(arguments: Sequence[str], platform: str = sys.platform) -> int:
     try:
         app(args=list(arguments), prog_name="hotlap")
     except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else console.ACCEPTED
+        if isinstance(stop.code, int):
+            return stop.code
+        return console.ACCEPTED if stop.code is None else console.USAGE
     except KeyboardInterrupt:
         return console.INTERRUPTED
     except Exception as error:  # the outermost boundary: every failure leaves as a message and a code

@@ -34,6 +34,7 @@ class ForeignKernel:
         self._call = b""
         self._is_scalar: list[bool] = []  # of each input of `run`
         self._outputs: list[tuple[str, tuple[int, ...], str]] = []  # name, shape and dtype
+        self._names: list[str] = []  # of the outputs, where an answer is a dict
         self._writes = False  # whether `run` takes its outputs
         entry = getattr(module, contract, None)
         if not callable(entry):
@@ -45,11 +46,13 @@ class ForeignKernel:
         """Take the arguments of a workload, without their tensors; build what they are given to."""
         self._call = call
         if self._contract == modelnew.ENTRY:
-            recipe = load_tree(call, [], self._torch)["recipe"]
-            self._kernel = modelnew.build(self._module, recipe, self._torch, self._device)
+            plan = load_tree(call, [], self._torch)
+            self._names = plan["names"]
+            self._kernel = modelnew.build(self._module, plan["recipe"], self._torch, self._device)
         elif self._contract == RUN:
             plan = load_tree(call, [], self._torch)
             self._is_scalar, self._outputs = plan["is_scalar"], plan["outputs"]
+            self._names = [name for name, _, _ in self._outputs]
             self._kernel = self._run_of(getattr(self._module, RUN))
 
     def _run_of(self, entry: Callable[..., Any]) -> Callable[..., Any]:
@@ -114,9 +117,10 @@ class ForeignKernel:
         return [tuple(results.arrays(self._ordered(result))) for result in self.results]
 
     def _ordered(self, result: Any) -> Any:
-        """A dict of outputs by name in the order that the problem states."""
-        names = [name for name, _, _ in self._outputs]
-        return [result[name] for name in names] if names and _has(result, names) else result
+        """A dict of outputs by name in the order that the problem states; None for one of other names."""
+        if not (self._names and isinstance(result, dict)):
+            return result
+        return [result[name] for name in self._names] if set(result) == set(self._names) else None
 
 
 def _parameters(function: Callable[..., Any]) -> int:
@@ -124,10 +128,6 @@ def _parameters(function: Callable[..., Any]) -> int:
         return len(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         return 0  # a built-in without a signature: then it returns its outputs
-
-
-def _has(result: Any, names: Sequence[str]) -> bool:
-    return isinstance(result, dict) and set(result) == set(names)
 
 
 def load_tree(data: bytes, tensors: Sequence[Any], torch: Any) -> Any:

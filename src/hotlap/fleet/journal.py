@@ -6,6 +6,7 @@ write the same journal, and rows of other problems, another machine or another h
 
 import fcntl
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -19,6 +20,7 @@ from hotlap.fleet.results import SuiteHeader, SuiteRow
 T = TypeVar("T")
 
 NAME = "rows.jsonl"
+_HEAD = b'{"schema": "hotlap.suiteheader/1"'  # what every journal begins with
 _START_ANEW = "give another --out, or delete the old one"
 
 
@@ -58,20 +60,25 @@ def opened(folder: Path, header: SuiteHeader) -> Iterator[Journal]:
     path = folder / NAME
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        descriptor = os.open(path, flags, 0o644)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written ({error.strerror}); give another --out") from None
     try:
         _lock(path, descriptor)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise UsageError(f"{path}: is no file; give another --out")
         content = path.read_bytes()
         whole = _whole(content)
-        os.ftruncate(descriptor, whole)
+        if content and not content.startswith(_HEAD[: len(content)]):
+            raise UsageError(f"{path}: is not a journal of a suite run; give another --out")
+        known, rows = _parsed(path, content[:whole]) if whole else (header, [])
+        os.ftruncate(descriptor, whole)  # only what is known to be ours
         if whole == 0:
             _write(descriptor, header)
             _sync_folder(folder)
             yield Journal(header, [], descriptor)
             return
-        known, rows = _parsed(path, content[:whole])
         _refuse_others(path, known, header)
         yield Journal(known, rows, descriptor)
     finally:

@@ -309,6 +309,8 @@ def _tried(
         HarnessError,
     ) as error:  # its reference does not load; calibrating failed
         return error
+    except Exception as error:  # the boundary: whatever it is, it costs this sample alone
+        return HarnessError(f"{type(error).__name__}: {error}")
 
 
 def fault_of(error: HotlapError) -> Fault:

@@ -46,6 +46,7 @@ KEYS = ("axes", "inputs", "outputs", "reference")  # by which a definition is to
 MAX_BYTES = 64 << 20
 RANDOM_INTEGERS = (-128, 128)
 _MODULE = "hotlap_definition"
+_FILE = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,8 @@ class Definition:
 def recognises(path: Path) -> bool:
     """Whether a file is a definition, by its keys; it may have faults all the same."""
     try:
-        found = json.loads(path.read_bytes()) if path.stat().st_size <= MAX_BYTES else None
+        is_small = path.is_file() and path.stat().st_size <= MAX_BYTES
+        found = json.loads(path.read_bytes()) if is_small else None
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(found, dict) and all(key in found for key in KEYS)
@@ -165,6 +167,12 @@ def solution_source(text: str) -> tuple[str, str]:
         raise SolutionError(
             "is no Solution: it needs spec.entry_point (file::function) and sources (path, content)"
         ) from None
+    if (
+        not _FILE.fullmatch(Path(file).name)
+        or "\0" in files.get(file, "")
+        or not _encodes(files.get(file, ""))
+    ):
+        raise SolutionError("has a file whose name or text no Python file can have")
     if len(files) != 1 or file not in files or not file.endswith(".py") or not function.isidentifier():
         raise SolutionError(
             f"has entry point {show(entry)} and files {listing(files)}; "
@@ -174,10 +182,18 @@ def solution_source(text: str) -> tuple[str, str]:
     return Path(file).name, files[file] + named
 
 
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def solution_name(path: Path) -> str:
     """How traces call a solution: by its `name` in a Solution JSON, else by its file."""
     if path.suffix == ".json":
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
             return str(json.loads(path.read_bytes())["name"])
     return path.stem
 
@@ -329,6 +345,8 @@ def _axis(axes: Table, name: str) -> int | None:
 
 def _tensors(top: Table, key: str, axes: Mapping[str, int | None]) -> tuple[Tensor, ...]:
     tables = top.table(key)
+    if key == "outputs" and not tables.values:
+        raise top.error(key, "none", "one or more", "state what `run` returns")
     return tuple(_tensor(tables.table(name), name, key, axes) for name in tables.values)
 
 
@@ -425,7 +443,7 @@ class _Bench:
         try:
             with torch.no_grad():
                 found = self._run(*inputs)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise _fault(self._definition, error, "run") from error
         if isinstance(found, dict):
             missing = [tensor.name for tensor in self._definition.outputs if tensor.name not in found]
@@ -478,7 +496,8 @@ def _read(definition: Definition, tensor: Tensor, source: Mapping[str, object]) 
 
     place = Path(str(source.get("path", "")))
     roots = (definition.path.parent, *definition.path.parents[1:3])
-    found = next((root / place for root in roots if (root / place).is_file()), None)
+    files = ((root, (root / place).resolve()) for root in roots)
+    found = next((file for root, file in files if file.is_file() and file.is_relative_to(root)), None)
     if found is None:
         raise ProblemError(f"{definition.path}: input {tensor.name}: {place} is below none of its folders")
     try:

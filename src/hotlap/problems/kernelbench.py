@@ -67,7 +67,7 @@ class Identity(NamedTuple):
 def recognises(path: Path) -> bool:
     """Whether a file is a KernelBench problem, by what it defines; it may have faults all the same."""
     try:
-        names = _defined(ast.parse(path.read_bytes(), filename=str(path)))
+        names = _defined(ast.parse(path.read_bytes(), filename=str(path))) if path.is_file() else {}
     except (OSError, SyntaxError, ValueError, MemoryError, RecursionError):
         return False
     return "get_inputs" in names or "Model" in names
@@ -120,7 +120,8 @@ def load(path: Path, *, tolerance: str = "kb-main", dtype: str = "float32", trai
     return Problem(
         suite="kernelbench" if said.level is None else f"kernelbench-level{said.level}",
         name=path.stem,
-        version=_version(text, settings),
+        version="".join(f"{word}-" for word in (*["shrunk"] * is_shrunk, *_named(settings)))
+        + _version(text, settings),
         title=said.title + (" (shrunk)" if is_shrunk else ""),
         folder=path,
         statement=_statement(module, entry, text),
@@ -216,6 +217,15 @@ def problem_class(path: Path, module: ast.Module) -> str:
             "after it"
         )
     return classes[0]
+
+
+def _named(settings: tuple[str, ...]) -> list[str]:
+    """The settings that are not the default ones: a verdict is told apart by them."""
+    return [
+        word
+        for word, default in zip(settings, ("kb-main", "float32", "train"), strict=True)
+        if word != default
+    ]
 
 
 def _version(text: str, settings: tuple[str, ...]) -> str:
@@ -390,7 +400,7 @@ class Bench:
         """Arguments of one forward, floating tensors in the problem's dtype, on the device."""
         try:
             given = self._given(seed, device)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise _fault(self._path, error, "get_inputs") from error
         args, kwargs = _mapped(forward_arguments(given), lambda t: _cast(t.detach().to(device), self._dtype))
         return args, kwargs
@@ -411,18 +421,18 @@ class Bench:
         """Model on the CPU and the arguments of its constructor, from the secret seed of the weights."""
         import torch
 
-        name = self._entry.__name__
+        name = getattr(self._entry, "__name__", "Model")
         seed_all(self._weights_seed)
         try:
             given = getattr(self._module, "get_init_inputs", lambda: None)()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise _fault(self._path, error, "get_init_inputs") from error
         args, kwargs = _mapped(init_arguments(self._entry, given), lambda t: _cast(t, self._dtype))
         seed_all(self._weights_seed)
         try:
             with torch.no_grad(), cuda_means("cpu"):
                 model = self._entry(*args, **kwargs)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise _fault(self._path, error, f"the constructor of {name}") from error
         if not isinstance(model, torch.nn.Module):
             raise ProblemError(
@@ -451,8 +461,10 @@ class Bench:
             keeps_state = bool(buffers) and not _agree(
                 _forward(model, {}, draws[-1], self._dtype, seed), natives[-1], bound / 10
             )
-        except Exception as error:
-            raise _fault(self._path, error, f"forward of {self._entry.__name__}") from error
+        except (Exception, SystemExit) as error:
+            raise _fault(
+                self._path, error, f"forward of {getattr(self._entry, '__name__', 'Model')}"
+            ) from error
         recipe = {
             "args": init[0],
             "kwargs": init[1],
@@ -462,7 +474,10 @@ class Bench:
             "keeps_state": keeps_state,
         }
         arguments, tensors = tree.dump(draws[0], _kind(device))
-        call, _ = tree.dump({"arguments": draws[0], "recipe": self._portable(recipe)}, _kind(device))
+        shape, _ = _answer(model, buffers, draws[0], self._dtype, seed)
+        names = [key for key, _ in shape[1]] if shape[0] == "dict" else []
+        plan = {"arguments": draws[0], "recipe": self._portable(recipe), "names": names}
+        call, _ = tree.dump(plan, _kind(device))
         inputs = _input_specs(self._path, model, draws[0], tensors)
         if is_random:
             inputs += (TensorSpec("forward_seed", "int64", None),)
@@ -512,7 +527,17 @@ def seed_all(seed: int) -> None:
 def _forward(
     model: Any, buffers: Mapping[str, Any], arguments: Arguments, dtype: Any, seed: int
 ) -> "list[torch.Tensor]":
-    """The tensors of one answer, on copies of the arguments, cast to dtype: a model may write to them.
+    """The tensors of one answer. Raises ProblemError where there is something else beside them."""
+    shape, tensors = _answer(model, buffers, arguments, dtype, seed)
+    if _holds_numbers(shape):
+        raise ProblemError("its result holds numbers or strings beside tensors; allowed: tensors and None")
+    return tensors
+
+
+def _answer(
+    model: Any, buffers: Mapping[str, Any], arguments: Arguments, dtype: Any, seed: int
+) -> "tuple[Any, list[torch.Tensor]]":
+    """Shape and tensors of an answer, on copies of the arguments, cast to dtype: a model may write to them.
 
     Generators are seeded immediately before. buffers: what to put back first.
     """
@@ -522,7 +547,17 @@ def _forward(
     _restore(model, buffers)
     seed_all(seed)
     with torch.no_grad():
-        return tree.flatten(model(*args, **kwargs))[1]
+        return tree.flatten(model(*args, **kwargs))
+
+
+def _holds_numbers(shape: Any) -> bool:
+    """Whether the shape of a result, as `tree.flatten` gives it, has values that no kernel is held to."""
+    kind, value = shape
+    if kind == "dict":
+        return any(_holds_numbers(one) for _, one in value)
+    if kind in ("tuple", "list"):
+        return any(_holds_numbers(one) for one in value)
+    return bool(kind == "value" and value is not None)
 
 
 def _restore(model: Any, buffers: Mapping[str, Any]) -> None:
@@ -557,6 +592,9 @@ def _exact(
 ) -> "tuple[Sequence[Sequence[torch.Tensor]], str | None]":
     """The answers in float64, the model left in it; the native ones and why, the model left as it was, where
     it does not compute in float64 or answers something else there (masks of dropout may differ by type)."""
+    if any(not t.is_floating_point() for native in natives for t in native):
+        # An index or a comparison near a tie is another one in float64: then a right kernel would be wrong.
+        return natives, "its answers hold integers, so they are compared with Model's own"
     device = next((t.device for t in (*model.parameters(), *model.buffers())), None)
     try:
         _place(model, device, _double())

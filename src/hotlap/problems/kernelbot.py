@@ -103,17 +103,21 @@ def load(path: Path, strict: bool = False) -> Problem:
     strict: whether truth values of task.yml stay truth values; by default they become the words that
     KernelBot's case files carry, "True" and "False", which are both true. Raises ProblemError.
     """
-    task = read_task(path.resolve())
-    folder = task.file.parent
-    contents = {name: _read(file, f"files.{name}", task.file) for name, file in task.files.items()}
-    _check_functions(task.files[REFERENCE], contents[REFERENCE])
+    try:
+        task = read_task(path.resolve())
+        folder = task.file.parent
+        contents = {name: _read(file, f"files.{name}", task.file) for name, file in task.files.items()}
+        _check_functions(task.files[REFERENCE], contents[REFERENCE])
+        version = _version(task, contents)
+    except (TypeError, ValueError, AttributeError, RecursionError, OSError) as error:
+        # YAML holds what no case can be: keys of any type, names with NUL, values that hold themselves.
+        raise ProblemError(f"{path / TASK}: cannot be used ({error}); correct it") from error
     workloads = [
         Workload(kind, profile, {"case": index})
         for kind, cases in ((Kind.test, range(len(task.tests))), (Kind.bench, task.ranked()))
         for index in cases
         for profile in ("cpu", "gpu")
     ]
-    version = _version(task, contents)
     return Problem(
         suite=_word(folder.parent.name) or "local",
         name=_word(folder.name) or "kernelbot",
@@ -146,6 +150,8 @@ def read_task(folder: Path) -> Task:
     file = folder / TASK
     text = _read(file, "the task", file).decode(errors="replace")
     try:
+        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
+            raise ProblemError(f"{file}: found an alias (*name); allowed: none; write the value out")
         values = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
@@ -498,8 +504,23 @@ class _Folder:
         """What check_implementation says is wrong. It gets copies: some folders write to their arguments."""
         with self._at(outputs[0].device):
             data = tree.load(case.call, [tensor.clone() for tensor in inputs], self._modules.by_name())
-            said = self._run("check_implementation", data, tree.unflatten(case.result, outputs))
+            try:
+                said = self._run("check_implementation", data, tree.unflatten(case.result, outputs))
+            except ProblemError as error:
+                if self._takes_its_own(case, inputs):
+                    return [f"check_implementation cannot take it ({error})"]
+                raise
         return self._violations(said)
+
+    def _takes_its_own(self, case: _Case, inputs: tuple[Any, ...]) -> bool:
+        """Whether it accepts what ref_kernel answers: then the fault is the other answer's."""
+        own = self._answer(case, inputs)
+        data = tree.load(case.call, [tensor.clone() for tensor in inputs], self._modules.by_name())
+        try:
+            said = self._run("check_implementation", data, tree.unflatten(case.result, own))
+        except ProblemError:
+            return False
+        return not self._violations(said)
 
     def _violations(self, said: Any) -> list[str]:
         if isinstance(said, tuple) and len(said) == 2:
@@ -538,7 +559,7 @@ class _Folder:
             torch.set_deterministic_debug_mode(before)
 
     def _takes_seed(self) -> bool:
-        return "seed" in inspect.signature(self._function("generate_input")).parameters
+        return "seed" in self._run("_parameters")
 
     def _modulus(self, index: int) -> int:
         """The first of SEED_MODULI whose seeds a case can use; the same for all cases of the folder."""
@@ -599,10 +620,12 @@ class _Folder:
             warnings.simplefilter("ignore")  # the folder's own, for its author
             yield
 
-    def _run(self, name: str, *positional: Any, **named: Any) -> Any:
+    def _run(self, name: str, /, *positional: Any, **named: Any) -> Any:
         """What a function of reference.py returns. Raises ProblemError, and DeviceError for what this device
         does not have."""
         try:
+            if name == "_parameters":
+                return inspect.signature(self._function("generate_input")).parameters
             return self._function(name)(*positional, **named)
         except HotlapError:
             raise

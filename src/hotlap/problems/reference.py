@@ -149,7 +149,7 @@ def make_inputs(
     full_axes = shapes.all_axes(problem, axes)
     try:
         made = reference.make_inputs(dict(full_axes), rng, device)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         _blame(problem, error, f"make_inputs for {_text(axes)}")
     where = f"{problem.folder / REFERENCE}: make_inputs for {_text(axes)}"
     if not isinstance(made, tuple | list):
@@ -195,7 +195,7 @@ def compute_reference(
     versions = [_writes(value) for value in inputs]
     try:
         result = reference.reference(*arguments)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         _blame(problem, error, "reference")
     where = f"{problem.folder / REFERENCE}: reference"
     for spec, value, before in zip(problem.inputs, inputs, versions, strict=True):
@@ -405,7 +405,7 @@ def _hidden_draw(
 ) -> dict[str, int]:
     try:
         drawn = hidden(dict(around), rng)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         _blame(problem, error, f"hidden for {_text(around)}")
     where = f"{problem.folder / REFERENCE}: hidden for {_text(around)}"
     var = [name for name, constant in problem.axes.items() if constant is None]

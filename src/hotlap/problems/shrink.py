@@ -107,7 +107,10 @@ def shrink(path: Path, budget: Budget | None = None) -> Shrunk:
         raise DeviceError(
             f"{path}: needs {error.name}, which is not installed; run: pip install {error.name}"
         ) from None
-    except Exception as error:  # the boundary: anything may come out of their code on fake tensors
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # the boundary: anything may come out of their code on fake tensors
         why = f"it does not run on fake tensors: {type(error).__name__}: {str(error)[:200]}"
         return Shrunk(text, (), None, None, why)
     values, after = _halved(sites, original, before, budget, tried)
@@ -276,7 +279,7 @@ def _step(
         changed = [smaller(value) if i in group else value for i, value in enumerate(values)]
         try:
             lighter = tried(changed)
-        except Exception:  # the boundary: it does not run with these sizes
+        except (Exception, SystemExit):  # the boundary: it does not run with these sizes
             continue
         if budget.share(lighter) <= budget.share(load) * (1 - _LEAST_SAVING):
             return changed, lighter

@@ -246,7 +246,7 @@ def _guarded(problem: Problem, name: str, function: Callable[..., Any], *argumen
         return function(*arguments)
     except HotlapError:
         raise  # a foreign format's own words
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ProblemError(
             f"{problem.folder / 'reference.py'}: {name} raised {type(error).__name__}: {error}"
         ) from error
