@@ -68,6 +68,8 @@ def run(
             ("--bind", str(folders.files), INSIDE_FILES),
             ("--ro-bind", str(folders.cases), INSIDE_CASES),
             ("--bind", str(folders.tmp), INSIDE_TMP),
+            # An interpreter below /tmp was hidden by that.
+            *(("--ro-bind", str(p), str(p)) for p in sandbox.prefixes() if p.is_relative_to(INSIDE_TMP)),
             *sandbox.package_binds(),
             *([] if isinstance(device, CpuDevice) else device.access.binds()),
         ]
