@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-JUDGE_VERSION = 1
+JUDGE_VERSION = 2
 VERDICT_SCHEMA = "hotlap.verdict/1"
 
 

@@ -65,7 +65,7 @@ def calibrate(
     """Measure what a device can do (bandwidth, ceilings) and tell apart (kernels against themselves).
 
     Verdicts get their floor and roofline from it, duels their margin. Do it once a device, when nothing else
-    runs; again after new memory, kernel or driver. Takes two to three minutes; seconds with --pairs 0. Exit
+    runs; again after new memory, kernel or driver. Takes minutes; seconds with --pairs 0. Exit
     code 1: --check found a change.
     """
     from hotlap.calibrate.duels import KINDS

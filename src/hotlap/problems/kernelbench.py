@@ -18,7 +18,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -31,6 +31,7 @@ from hotlap.problems.devices import cuda_means
 from hotlap.problems.dtypes import DTYPES
 from hotlap.problems.native import PROFILES
 from hotlap.problems.reference import BASELINE_FILE, Pinned, Reference
+from hotlap.problems.source import bound_names
 from hotlap.problems.table import listing, nearest
 
 if TYPE_CHECKING:
@@ -183,17 +184,7 @@ def parsed(path: Path) -> tuple[str, ast.Module]:
 
 def _defined(module: ast.Module) -> dict[str, int]:
     """Names bound at the top level, each with its line."""
-    return {name: node.lineno for node in module.body for name in _bound(node)}
-
-
-def _bound(node: ast.stmt) -> Iterator[str]:
-    match node:
-        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name
-        case ast.Assign(targets=targets):
-            yield from (target.id for target in targets if isinstance(target, ast.Name))
-        case ast.ImportFrom(names=aliases):
-            yield from (alias.asname or alias.name for alias in aliases)
+    return {name: node.lineno for node in module.body for name in bound_names(node)}
 
 
 def problem_class(path: Path, module: ast.Module) -> str:
@@ -352,6 +343,7 @@ class Bench:
 
     def __init__(self, problem: Problem, module: ModuleType, entry: Any) -> None:
         self._problem, self._module, self._entry = problem, module, entry
+        self._name = getattr(entry, "__name__", BASELINE)  # a partial has none
         self._path, self._dtype = problem.folder, _dtype(problem)
         self._weights_seed = secrets.randbits(63)
         self._built: dict[str, _Built] = {}
@@ -421,7 +413,7 @@ class Bench:
         """Model on the CPU and the arguments of its constructor, from the secret seed of the weights."""
         import torch
 
-        name = getattr(self._entry, "__name__", "Model")
+        name = self._name
         seed_all(self._weights_seed)
         try:
             given = getattr(self._module, "get_init_inputs", lambda: None)()
@@ -462,9 +454,7 @@ class Bench:
                 _forward(model, {}, draws[-1], self._dtype, seed), natives[-1], bound / 10
             )
         except (Exception, SystemExit) as error:
-            raise _fault(
-                self._path, error, f"forward of {getattr(self._entry, '__name__', 'Model')}"
-            ) from error
+            raise _fault(self._path, error, f"forward of {self._name}") from error
         recipe = {
             "args": init[0],
             "kwargs": init[1],

@@ -32,6 +32,7 @@ from hotlap.problems import tree
 from hotlap.problems.devices import cuda_means
 from hotlap.problems.dtypes import DTYPES
 from hotlap.problems.reference import BASELINE_FILE, Pinned, Reference
+from hotlap.problems.source import bound_names
 from hotlap.problems.table import Table, listing, nearest, show
 
 CONTRACT = "custom_kernel"
@@ -287,23 +288,13 @@ def _check_functions(file: Path, content: bytes) -> None:
         raise ProblemError(f"{file}:{error.lineno or 1}: {error.msg}; correct the syntax") from None
     except ValueError as error:
         raise ProblemError(f"{file}: is not Python source ({error}); correct it") from None
-    found = {name for node in body for name in _bound(node)}
+    found = {name for node in body for name in bound_names(node)}
     for name in FUNCTIONS:
         if name not in found:
             raise ProblemError(
                 f"{file}: {name}: not defined at the top level; found {listing(sorted(found))}; hotlap "
                 f"judges folders that define {', '.join(FUNCTIONS)}"
             )
-
-
-def _bound(node: ast.stmt) -> Iterator[str]:
-    match node:
-        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name
-        case ast.Assign(targets=targets):
-            yield from (target.id for target in targets if isinstance(target, ast.Name))
-        case ast.ImportFrom(names=aliases):
-            yield from (alias.asname or alias.name for alias in aliases)
 
 
 def _version(task: Task, contents: Mapping[str, bytes]) -> str:
@@ -559,7 +550,8 @@ class _Folder:
             torch.set_deterministic_debug_mode(before)
 
     def _takes_seed(self) -> bool:
-        return "seed" in self._run("_parameters")
+        with self._blamed("generate_input"):
+            return "seed" in inspect.signature(self._function("generate_input")).parameters
 
     def _modulus(self, index: int) -> int:
         """The first of SEED_MODULI whose seeds a case can use; the same for all cases of the folder."""
@@ -621,12 +613,15 @@ class _Folder:
             yield
 
     def _run(self, name: str, /, *positional: Any, **named: Any) -> Any:
-        """What a function of reference.py returns. Raises ProblemError, and DeviceError for what this device
-        does not have."""
-        try:
-            if name == "_parameters":
-                return inspect.signature(self._function("generate_input")).parameters
+        """What a function of reference.py returns. Raises ProblemError, DeviceError."""
+        with self._blamed(name):
             return self._function(name)(*positional, **named)
+
+    @contextlib.contextmanager
+    def _blamed(self, name: str) -> Iterator[None]:
+        """What the folder's code raises is a ProblemError; what this device does not have, a DeviceError."""
+        try:
+            yield
         except HotlapError:
             raise
         except (Exception, SystemExit) as error:

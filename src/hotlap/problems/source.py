@@ -68,7 +68,7 @@ def _parse(file: Path, content: bytes) -> ast.Module:
 
 
 def _defined(file: Path, content: bytes) -> frozenset[str]:
-    names = frozenset(name for node in _parse(file, content).body for name in _bound(node))
+    names = frozenset(name for node in _parse(file, content).body for name in bound_names(node))
     for required in REQUIRED:
         if required not in names:
             raise ProblemError(
@@ -78,7 +78,8 @@ def _defined(file: Path, content: bytes) -> frozenset[str]:
     return names
 
 
-def _bound(node: ast.stmt) -> Iterator[str]:
+def bound_names(node: ast.stmt) -> Iterator[str]:
+    """The names that a statement binds at the top level."""
     match node:
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
             yield name
